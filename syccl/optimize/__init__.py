@@ -1,0 +1,1 @@
+"""Linear, integer and constraint programs and flows behind one vocabulary of outcomes."""

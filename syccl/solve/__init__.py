@@ -1,0 +1,1 @@
+"""Filling a shape in."""

@@ -1,0 +1,5 @@
+"""What is the same."""
+
+from syccl.symmetry.group import Group as Group
+from syccl.symmetry.group import link_permutation as link_permutation
+from syccl.symmetry.group import trivial_group as trivial_group

@@ -1,0 +1,130 @@
+"""The cluster: GPUs, NICs and switches joined by directed links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from syccl.errors import InputError
+
+
+class Kind(Enum):
+    """What a node is: only GPUs store data, everything else cuts through."""
+
+    GPU = "gpu"
+    NIC = "nic"
+    SWITCH = "switch"
+
+
+class Node(NamedTuple):
+    """A GPU, NIC or switch; ``server`` is a label for people and decides nothing."""
+
+    name: str
+    kind: Kind
+    server: str = ""
+
+
+class Link(NamedTuple):
+    """One direction of a cable or lane bundle, between two node ids."""
+
+    src: int
+    dst: int
+    rate: int
+    """Bandwidth, bytes per second."""
+    latency_ps: int
+    """Wire latency, picoseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """A directed multigraph of nodes and links; ids are positions in the tuples.
+
+    Rank ``i`` is the ``i``-th GPU in node order.
+
+    Raises
+    ------
+    InputError
+        When names repeat, a link joins unknown nodes or a node to itself, or there is no GPU.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+
+    def __post_init__(self) -> None:
+        """Check the invariants that every other module relies on."""
+        seen: set[str] = set()
+        for node in self.nodes:
+            if node.name in seen:
+                msg = f"topology {self.name!r}: node name {node.name!r} is used twice; names must differ"
+                raise InputError(msg)
+            seen.add(node.name)
+        if not any(node.kind is Kind.GPU for node in self.nodes):
+            msg = f"topology {self.name!r} has no GPU; declare at least one"
+            raise InputError(msg)
+        for link in self.links:
+            self._check_link(link)
+
+    def _check_link(self, link: Link) -> None:
+        n = len(self.nodes)
+        if not (0 <= link.src < n and 0 <= link.dst < n) or link.src == link.dst:
+            msg = f"topology {self.name!r}: {link} must join two different nodes with ids 0..{n - 1}"
+            raise InputError(msg)
+        if link.rate <= 0 or link.latency_ps < 0:
+            ends = f"{self.nodes[link.src].name}->{self.nodes[link.dst].name}"
+            msg = f"topology {self.name!r}: link {ends} needs a positive bandwidth and a latency of 0 or more"
+            raise InputError(msg)
+
+    @cached_property
+    def gpus(self) -> tuple[int, ...]:
+        """Node id of every rank."""
+        return tuple(i for i, node in enumerate(self.nodes) if node.kind is Kind.GPU)
+
+    @cached_property
+    def rank_of(self) -> dict[int, int]:
+        """Rank of every GPU's node id."""
+        return {node: rank for rank, node in enumerate(self.gpus)}
+
+    @property
+    def ranks(self) -> int:
+        """Number of GPUs."""
+        return len(self.gpus)
+
+    @cached_property
+    def out_links(self) -> tuple[tuple[int, ...], ...]:
+        """Link ids that leave each node, ascending."""
+        table: list[list[int]] = [[] for _ in self.nodes]
+        for i, link in enumerate(self.links):
+            table[link.src].append(i)
+        return tuple(map(tuple, table))
+
+    @cached_property
+    def in_links(self) -> tuple[tuple[int, ...], ...]:
+        """Link ids that enter each node, ascending."""
+        table: list[list[int]] = [[] for _ in self.nodes]
+        for i, link in enumerate(self.links):
+            table[link.dst].append(i)
+        return tuple(map(tuple, table))
+
+    @cached_property
+    def link_rates(self) -> NDArray[np.float64]:
+        """Bandwidth of every link in bytes per second, shape ``(links,)``."""
+        return np.array([link.rate for link in self.links], dtype=np.float64)
+
+    @cached_property
+    def link_latencies_s(self) -> NDArray[np.float64]:
+        """Latency of every link in seconds, shape ``(links,)``."""
+        return np.array([link.latency_ps for link in self.links], dtype=np.float64) * 1e-12
+
+    def is_gpu(self, node: int) -> bool:
+        """Return whether a node id is a GPU."""
+        return self.nodes[node].kind is Kind.GPU
+
+    def link_name(self, link: int) -> str:
+        """Return ``src->dst`` for people."""
+        return f"{self.nodes[self.links[link].src].name}->{self.nodes[self.links[link].dst].name}"

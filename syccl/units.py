@@ -1,0 +1,133 @@
+"""Quantities with units: parsed from text, kept as exact integers, printed for people.
+
+Bytes and rates are integers (bytes, bytes per second); latencies are integer picoseconds, so that
+symmetry and bounds compare exact values. Simulated times are ``float`` seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from syccl.errors import InputError
+
+PS_PER_SECOND = 10**12
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*\Z")
+
+_RATES = {
+    "B/s": Fraction(1),
+    "kB/s": Fraction(10**3),
+    "KB/s": Fraction(10**3),
+    "MB/s": Fraction(10**6),
+    "GB/s": Fraction(10**9),
+    "TB/s": Fraction(10**12),
+    "KiB/s": Fraction(2**10),
+    "MiB/s": Fraction(2**20),
+    "GiB/s": Fraction(2**30),
+    "b/s": Fraction(1, 8),
+    "kb/s": Fraction(10**3, 8),
+    "Kb/s": Fraction(10**3, 8),
+    "Mb/s": Fraction(10**6, 8),
+    "Gb/s": Fraction(10**9, 8),
+    "Tb/s": Fraction(10**12, 8),
+    "bps": Fraction(1, 8),
+    "Mbps": Fraction(10**6, 8),
+    "Gbps": Fraction(10**9, 8),
+    "Tbps": Fraction(10**12, 8),
+    "Mbit/s": Fraction(10**6, 8),
+    "Gbit/s": Fraction(10**9, 8),
+    "Tbit/s": Fraction(10**12, 8),
+}
+_TIMES_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
+_SIZE_FACTORS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
+    match = _NUMBER.match(text) if isinstance(text, str) else None
+    if match is None:
+        msg = f"{what} {text!r} is not a number with a unit; write for example {example}"
+        raise InputError(msg)
+    return Fraction(match.group(1)), match.group(2)
+
+
+def parse_rate(text: object) -> int:
+    """Return the bandwidth in bytes per second that ``text`` states.
+
+    Parameters
+    ----------
+    text
+        A number with a unit, such as ``25GB/s``, ``200Gb/s`` or ``400Gbps``. ``B`` is bytes, ``b`` bits.
+
+    Raises
+    ------
+    InputError
+        When the unit is missing or unknown, or the value is not positive.
+    """
+    number, unit = _split(text, "bandwidth", "25GB/s or 200Gb/s")
+    if unit not in _RATES:
+        msg = f"bandwidth {text!r} has {'no' if not unit else 'an unknown'} unit; write for example 25GB/s or 200Gb/s"
+        raise InputError(msg)
+    rate = number * _RATES[unit]
+    if rate < 1:
+        msg = f"bandwidth {text!r} must be positive; write for example 25GB/s"
+        raise InputError(msg)
+    return round(rate)
+
+
+def parse_latency(text: object) -> int:
+    """Return the latency in picoseconds that ``text`` states, such as ``0.7us`` or ``350ns``.
+
+    Raises
+    ------
+    InputError
+        When the unit is missing or unknown, or the value is negative.
+    """
+    number, unit = _split(text, "latency", "0.7us or 350ns")
+    if unit not in _TIMES_PS:
+        msg = f"latency {text!r} has {'no' if not unit else 'an unknown'} unit; write for example 0.7us or 350ns"
+        raise InputError(msg)
+    if number < 0:
+        msg = f"latency {text!r} must not be negative; write for example 0.7us"
+        raise InputError(msg)
+    return round(number * _TIMES_PS[unit])
+
+
+def parse_size(text: str) -> int:
+    """Return the number of bytes that ``text`` states, as nccl-tests reads sizes.
+
+    ``64M``, ``64MB`` and ``64MiB`` all mean 64 * 2**20; a bare number is bytes.
+
+    Raises
+    ------
+    InputError
+        When the text is not a size, is not a whole number of bytes, or is zero or negative.
+    """
+    number, unit = _split(text, "size", "64MiB, 64M or 1G")
+    letter = unit[:1].upper()
+    if letter not in _SIZE_FACTORS or unit.upper() not in {letter, letter + "B", letter + "IB", "B"}:
+        msg = f"size {text!r} has an unknown unit; write for example 64MiB, 64M or 1G (powers of 1024, as nccl-tests)"
+        raise InputError(msg)
+    size = number * _SIZE_FACTORS[letter]
+    if size.denominator != 1 or size <= 0:
+        msg = f"size {text!r} must be a positive whole number of bytes; write for example 64MiB"
+        raise InputError(msg)
+    return int(size)
+
+
+def format_rate(rate_bytes_per_s: float) -> str:
+    """Return a bandwidth for people, in GB/s (1e9 bytes per second)."""
+    return f"{rate_bytes_per_s / 1e9:.6g}GB/s"
+
+
+def format_latency(latency_ps: float) -> str:
+    """Return a latency for people, in microseconds."""
+    return f"{latency_ps / 1e6:.6g}us"
+
+
+def format_size(size_bytes: int) -> str:
+    """Return a size for people, with a binary suffix where it divides exactly."""
+    for suffix, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size_bytes % factor == 0 and size_bytes >= factor:
+            return f"{size_bytes // factor}{suffix}"
+    return f"{size_bytes}B"
