@@ -1,0 +1,33 @@
+"""What a check found: values, never exceptions, so that a caller sees all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SEVERITIES = ("error", "warning", "note")
+"""In falling order: what is wrong, what limits the use, what is worth knowing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check found.
+
+    ``rule`` is a stable short name (``race``, ``deadlock``, ...), ``where`` the place in the words of the thing
+    checked (rank, thread block, step, line), ``message`` one sentence with the offending values.
+    """
+
+    severity: str
+    rule: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return the finding as one line."""
+        place = f"{self.where}: " if self.where else ""
+        return f"{self.severity}[{self.rule}]: {place}{self.message}"
+
+
+def errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings that make the thing checked wrong, in their order."""
+    return tuple(finding for finding in findings if finding.severity == "error")
