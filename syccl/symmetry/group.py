@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from syccl.errors import InternalError
-from syccl.topology import Topology
+from syccl.topology import Kind, Topology
 
 Permutation = NDArray[np.int32]
 """``p[i]`` is where ``i`` goes."""
+
+
+class _LinkIndex(NamedTuple):
+    """Links sorted by ends and label, to find the image of each at once."""
+
+    kinds: NDArray[np.int64]
+    src: NDArray[np.int64]
+    dst: NDArray[np.int64]
+    label: NDArray[np.int64]
+    """Number of each link's (bandwidth, latency) pair."""
+    keys: NDArray[np.int64]
+    """Ascending (src, dst, label), each as one number."""
+    order: NDArray[np.int64]
+    """Link ids in the order of ``keys``."""
+    place: NDArray[np.int64]
+    """Position of each link among the links parallel to it with the same label."""
+
+
+@lru_cache(maxsize=64)
+def _link_index(topology: Topology) -> _LinkIndex:
+    kinds = np.array([list(Kind).index(node.kind) for node in topology.nodes], dtype=np.int64)
+    table = np.array(topology.links, dtype=np.int64).reshape(-1, 4)
+    labels = {pair: i for i, pair in enumerate(sorted({(link.rate, link.latency_ps) for link in topology.links}))}
+    label = np.array([labels[link.rate, link.latency_ps] for link in topology.links], dtype=np.int64)
+    keys = (table[:, 0] * len(kinds) + table[:, 1]) * max(1, len(labels)) + label
+    order = np.argsort(keys, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order)) - np.searchsorted(keys[order], keys[order])
+    return _LinkIndex(kinds, table[:, 0], table[:, 1], label, keys[order], order, place)
 
 
 def link_permutation(topology: Topology, nodes: Permutation) -> Permutation | None:
@@ -22,19 +51,17 @@ def link_permutation(topology: Topology, nodes: Permutation) -> Permutation | No
 
     Kinds, bandwidths and latencies must be kept; parallel links of equal label go in order.
     """
-    kinds = [node.kind for node in topology.nodes]
-    if any(kinds[i] is not kinds[int(j)] for i, j in enumerate(nodes)):
+    index = _link_index(topology)
+    if not np.array_equal(index.kinds[nodes], index.kinds):
         return None
-    bundles: dict[tuple[int, int, int, int], list[int]] = defaultdict(list)
-    for i, link in enumerate(topology.links):
-        bundles[link].append(i)
-    image = np.empty(len(topology.links), dtype=np.int32)
-    for (src, dst, rate, latency_ps), members in bundles.items():
-        target = bundles.get((int(nodes[src]), int(nodes[dst]), rate, latency_ps))
-        if target is None or len(target) != len(members):
-            return None
-        image[members] = target
-    return image
+    if not len(index.keys):
+        return np.zeros(0, dtype=np.int32)
+    labels = int(index.label.max()) + 1
+    wanted = (nodes[index.src].astype(np.int64) * len(nodes) + nodes[index.dst]) * labels + index.label
+    found = np.minimum(np.searchsorted(index.keys, wanted) + index.place, len(index.keys) - 1)
+    if not np.array_equal(index.keys[found], wanted):
+        return None
+    return index.order[found].astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
