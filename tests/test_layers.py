@@ -30,6 +30,7 @@ LAYERS = (
     ("pipeline",),
     ("report",),
     ("cli",),
+    ("__main__",),
 )
 RANK = {unit: rank for rank, layer in enumerate(LAYERS) for unit in layer}
 

@@ -1,0 +1,112 @@
+"""Options and steps that several verbs share."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from syccl.errors import InputError
+
+if TYPE_CHECKING:
+    from syccl.collective import Op
+    from syccl.report.tables import Table
+    from syccl.topology import Topology
+
+PROTOCOLS = ("Simple", "LL", "LL128")
+DEFAULT_SIZE = "64MiB"
+
+topo_option = click.option(
+    "--topo", required=True, metavar="FILE|NAME", help="Topology: a YAML or JSON file, or the name of a bundled one."
+)
+op_option = click.option(
+    "--op", "op_name", required=True, metavar="OP", help="Collective: allreduce, allgather, reducescatter, ..."
+)
+root_option = click.option(
+    "--root", type=int, default=0, show_default=True, help="Root rank of broadcast, reduce, gather and scatter."
+)
+size_option = click.option(
+    "--size",
+    default=DEFAULT_SIZE,
+    show_default=True,
+    metavar="BYTES",
+    help="Size as nccl-tests counts it (the larger buffer of one rank), with K, M, G for powers of 1024.",
+)
+datatype_option = click.option(
+    "--datatype", default="float32", show_default=True, help="Element type: float32, float16, bfloat16, int8, ..."
+)
+protocol_option = click.option(
+    "--protocol", default="Simple", show_default=True, help="Wire protocol of the program: Simple, LL or LL128."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+
+
+def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Refuse what ``float`` reads but no clock shows, as click's callbacks do."""
+    if value is not None and not math.isfinite(value):
+        msg = f"{value} is no number of seconds"
+        raise click.BadParameter(msg, ctx=ctx, param=param)
+    return value
+
+
+def read_size(text: str, datatype: str) -> int:
+    """Return the bytes that ``--size`` states.
+
+    Raises
+    ------
+    InputError
+        When it is no size, or no multiple of the element's bytes.
+    """
+    from syccl.collective.datatypes import element_bytes
+    from syccl.units import parse_size
+
+    size, element = parse_size(text), element_bytes(datatype)
+    if size % element:
+        near = " or ".join(str(n) for n in (size // element * element, (size // element + 1) * element) if n)
+        msg = f"size {text!r} is no multiple of the {element} bytes of {datatype}; write for example {near}"
+        raise InputError(msg)
+    return size
+
+
+def read_protocol(text: str) -> str:
+    """Return the protocol as runtimes spell it.
+
+    Raises
+    ------
+    InputError
+        When there is no such protocol.
+    """
+    for name in PROTOCOLS:
+        if text.lower() == name.lower():
+            return name
+    msg = f"unknown protocol {text!r}; choose one of {', '.join(PROTOCOLS)}"
+    raise InputError(msg)
+
+
+def check_root(op: Op, root: int, topology: Topology) -> None:
+    """Check the root rank before any work.
+
+    Raises
+    ------
+    InputError
+        When it is out of range, or the collective has none.
+    """
+    if op.rooted and not 0 <= root < topology.ranks:
+        msg = f"root {root} is out of range; {topology.name} has ranks 0..{topology.ranks - 1}"
+        raise InputError(msg)
+    if not op.rooted and root:
+        msg = f"{op.name} has no root; leave --root out"
+        raise InputError(msg)
+
+
+def show(table: Table) -> None:
+    """Print a table to standard output, with colour on a terminal."""
+    import shutil
+
+    from syccl.report.tables import render
+
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((100, 24)).columns
+    click.echo(render(table, terminal=terminal, width=width))

@@ -1,0 +1,89 @@
+"""The door: parses the command line, runs one verb, turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from syccl import __version__
+from syccl.errors import InternalError, SycclError
+
+VERBS = {
+    "synth": "syccl.cli.synth",
+    "bound": "syccl.cli.bound",
+    "verify": "syccl.cli.verify",
+    "simulate": "syccl.cli.simulate",
+    "topo": "syccl.cli.topo",
+}
+"""Module that holds each verb; it is imported when the verb is used."""
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of a session."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a verb and return its ``command``."""
+        if cmd_name not in VERBS:
+            return None
+        command = importlib.import_module(VERBS[cmd_name]).command
+        return command if isinstance(command, click.Command) else None
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done and verified, or it holds; 1 it does not hold; 2 wrong command line; 3 wrong input; "
+    "4 proved infeasible; 5 gave up at the limit; 70 a bug in syccl.",
+)
+@click.version_option(__version__, prog_name="syccl", message="%(prog)s %(version)s")
+def root() -> None:
+    """Make collective-communication schedules for GPU clusters, each with a certified lower bound."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    Parameters
+    ----------
+    args
+        Arguments without the program's name; None reads the process's own.
+    """
+    try:
+        status = root.main(args=None if args is None else list(args), prog_name="syccl", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001  the last line of defence: no traceback for a user
+        return _failed(error)
+    return status if isinstance(status, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Print an error as one line and return its exit code."""
+    if os.environ.get("SYCCL_DEBUG") == "1":
+        traceback.print_exception(error)
+    if isinstance(error, SycclError) and not isinstance(error, InternalError):
+        click.echo(f"error: {' '.join(str(error).split())}", err=True)
+        return error.exit_code
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    click.echo(f"error: a bug in syccl: {text}; SYCCL_DEBUG=1 shows where, please report it", err=True)
+    return InternalError.exit_code

@@ -1,0 +1,104 @@
+"""Where results go: names, checks before the work, atomic writes after it."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from syccl.collective import Op
+from syccl.errors import InputError
+from syccl.units import format_size
+
+PROGRAM = ".xml"
+SCHEDULE = ".json"
+
+LARGEST_DEFAULT_PROGRAM = 128
+"""Ranks above which a schedule is written unless a program is asked for."""
+
+
+def default_output(topology: str, op: Op, *, root: int, size_bytes: int, program: bool) -> Path:
+    """Return the file name for a result when none was given, such as ``allreduce.a100x32.64MiB.xml``."""
+    name = re.sub(r"[^A-Za-z0-9._+-]+", "_", topology)
+    collective = f"{op.name}-root{root}" if op.rooted else op.name
+    return Path(f"{collective}.{name}.{format_size(size_bytes)}{PROGRAM if program else SCHEDULE}")
+
+
+def checked_outputs(paths: Sequence[Path], *, force: bool) -> None:
+    """Check that every output can be written, before any work is done.
+
+    Raises
+    ------
+    InputError
+        When a suffix is unknown or given twice, a file exists without ``force``, or its folder cannot be written.
+    """
+    suffixes = [path.suffix for path in paths]
+    for path in paths:
+        if path.suffix not in (PROGRAM, SCHEDULE):
+            msg = f"output {str(path)!r} must end in .xml (program) or .json (schedule)"
+            raise InputError(msg)
+        if suffixes.count(path.suffix) > 1:
+            msg = f"output {str(path)!r}: -o may be given once for .xml and once for .json"
+            raise InputError(msg)
+        _check_free(path, force=force)
+        _check_writable(path)
+
+
+def _check_free(path: Path, *, force: bool) -> None:
+    if path.is_dir():
+        msg = f"output {str(path)!r} is a directory; give the name of a file"
+        raise InputError(msg)
+    if os.path.lexists(path) and not force:
+        msg = f"output {str(path)!r} exists; --force replaces it, -o chooses another name"
+        raise InputError(msg)
+
+
+def _check_writable(path: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(f"output {str(path)!r} cannot be written: {error.strerror or error}; choose another with -o")
+
+
+def write_all(texts: Mapping[Path, str], *, force: bool) -> None:
+    """Write every file or none: each into a temporary file beside its place, then all are moved.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be written, or has come into being since it was checked.
+    """
+    made: dict[Path, Path] = {}
+    try:
+        for path, text in texts.items():
+            made[path] = _write_beside(path, text)
+        for path in texts:
+            _check_free(path, force=force)
+        for path in texts:
+            made[path].replace(path.resolve())
+            del made[path]
+    finally:
+        for temporary in made.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _write_beside(path: Path, text: str) -> Path:
+    """Write a temporary file in the folder of ``path`` and return its name; nothing is left on an error."""
+    place = path.resolve()
+    temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary

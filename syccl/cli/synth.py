@@ -1,0 +1,171 @@
+"""``syccl synth``: make a schedule, verify it, write it, say how good it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from syccl.cli.common import (
+    datatype_option,
+    finite,
+    json_option,
+    op_option,
+    protocol_option,
+    root_option,
+    show,
+    size_option,
+    topo_option,
+)
+from syccl.errors import InternalError
+
+if TYPE_CHECKING:
+    from syccl.collective import Op
+    from syccl.pipeline import Options, Synthesis
+    from syccl.report.synthesis import Outcome
+    from syccl.topology import Topology
+
+
+@click.command("synth")
+@topo_option
+@op_option
+@size_option
+@datatype_option
+@protocol_option
+@root_option
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="File to write: .xml is the program, .json the schedule; may be given once for each. "
+    "Default: OP.TOPOLOGY.SIZE.xml here, or .json above 128 GPUs.",
+)
+@click.option("--force", is_flag=True, help="Replace an existing output.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for the search.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=finite,
+    metavar="SECONDS",
+    help="Stop the search then, with the best found.",
+)
+@click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
+@click.option("--explain", is_flag=True, help="Also print what was tried and what the solvers did.")
+@json_option
+def command(  # noqa: PLR0913  one parameter an option
+    *,
+    topo: str,
+    op_name: str,
+    size: str,
+    datatype: str,
+    protocol: str,
+    root: int,
+    outputs: tuple[Path, ...],
+    force: bool,
+    jobs: int,
+    time_limit: float | None,
+    quiet: bool,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Make a verified schedule for a collective on a topology and write the file that a runtime loads.
+
+    The file is written only after it passed verification. Standard output tells the predicted time beside a lower
+    bound that no schedule can beat.
+
+    For example: syccl synth --topo a100x32 --op allreduce --size 64MiB
+    """
+    from syccl.cli.common import check_root, read_protocol, read_size
+    from syccl.cli.outputs import PROGRAM, checked_outputs
+    from syccl.collective import op_named
+    from syccl.collective.datatypes import datatype_named
+    from syccl.topology.catalog import load_topology
+
+    op, size_bytes = op_named(op_name), read_size(size, datatype)
+    protocol = read_protocol(protocol)
+    topology = load_topology(topo)
+    check_root(op, root, topology)
+    paths = outputs or (_default(topology, op, root, size_bytes),)
+    checked_outputs(paths, force=force)
+
+    from syccl.pipeline import Options
+
+    wanted = True if any(path.suffix == PROGRAM for path in paths) else None
+    options = Options(
+        size_bytes=size_bytes,
+        datatype=datatype_named(datatype),
+        protocol=protocol,
+        jobs=jobs,
+        time_limit_s=time_limit,
+        want_program=wanted,
+    )
+    made = _synthesize(topology, op, options, root=root, quiet=quiet)
+    _write(made, paths, force=force)
+
+    from syccl.report.synthesis import Outcome
+
+    _tell(Outcome(made, options, paths), default=not outputs, quiet=quiet, explain=explain, as_json=as_json)
+    return 0
+
+
+def _default(topology: Topology, op: Op, root: int, size_bytes: int) -> Path:
+    from syccl.cli.outputs import LARGEST_DEFAULT_PROGRAM, default_output
+
+    program = topology.ranks <= LARGEST_DEFAULT_PROGRAM
+    return default_output(topology.name, op, root=root, size_bytes=size_bytes, program=program)
+
+
+def _synthesize(topology: Topology, op: Op, options: Options, *, root: int, quiet: bool) -> Synthesis:
+    from syccl.cli.progress import Progress
+    from syccl.pipeline import synthesize
+
+    with Progress(quiet=quiet) as progress:
+        return synthesize(topology, op, options, root=root, progress=progress)
+
+
+def _write(made: Synthesis, paths: tuple[Path, ...], *, force: bool) -> None:
+    from syccl.cli.outputs import PROGRAM, write_all
+
+    texts = {path: _program_text(made) if path.suffix == PROGRAM else _schedule_text(made) for path in paths}
+    write_all(texts, force=force)
+
+
+def _program_text(made: Synthesis) -> str:
+    from syccl.program.msccl_xml import write_xml
+
+    if made.program is None:
+        msg = f"no program was made for {made.topology.name}"
+        raise InternalError(msg)
+    return write_xml(made.program)
+
+
+def _schedule_text(made: Synthesis) -> str:
+    from syccl.schedule.json_file import write_json
+
+    return write_json(made.schedule)
+
+
+def _tell(outcome: Outcome, *, default: bool, quiet: bool, explain: bool, as_json: bool) -> None:
+    """Print warnings to standard error, and the table or the JSON record to standard output."""
+    from syccl.report import synthesis as report
+
+    ranks = outcome.synthesis.demand.ranks
+    if default and outcome.outputs[0].suffix != ".xml":
+        click.echo(
+            f"note: {ranks} GPUs: the schedule is written, not a program; ask for one with -o FILE.xml", err=True
+        )
+    if outcome.synthesis.hit_time_limit:
+        click.echo("warning: stopped at the time limit; the result depends on the speed of this machine", err=True)
+    if as_json:
+        click.echo(report.to_json(report.record(outcome)))
+    elif not quiet:
+        show(report.table(outcome))
+        for line in report.next_steps(outcome):
+            click.echo(line)
+    if explain and not as_json and not quiet:
+        for title, table in report.explain_tables(outcome.synthesis.explain):
+            click.echo(f"\n{title}:")
+            show(table)

@@ -1,0 +1,38 @@
+"""What a check found, as lines and as a record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from syccl.findings import SEVERITIES, Finding, errors
+
+
+def findings_lines(name: str, what: str, findings: Sequence[Finding]) -> list[str]:
+    """Return one line for each finding and a last line with the verdict.
+
+    Parameters
+    ----------
+    name
+        The file that was checked.
+    what
+        What the file holds, in words.
+    findings
+        What the check found, in its own order.
+    """
+    counts = Counter(finding.severity for finding in findings)
+    verdict = "WRONG" if counts["error"] else "correct"
+    numbers = [
+        f"{counts[severity]} {severity}{'s' * (counts[severity] != 1)}" for severity in SEVERITIES if counts[severity]
+    ]
+    tail = f" ({', '.join(numbers)})" if numbers else ""
+    return [*map(str, findings), f"{name}: {what}: {verdict}{tail}"]
+
+
+def findings_record(name: str, what: str, findings: Sequence[Finding]) -> dict[str, object]:
+    """Return the findings under stable names, for ``--json``."""
+    listed = [
+        {"severity": found.severity, "rule": found.rule, "where": found.where, "message": found.message}
+        for found in findings
+    ]
+    return {"file": name, "what": what, "correct": not errors(findings), "findings": listed}

@@ -1,0 +1,249 @@
+"""What ``syccl synth`` tells: one record for scripts, one table for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syccl import __version__
+from syccl.collective import Op
+from syccl.report.figures import Figures, figures
+from syccl.report.selection import selection, selection_words, usage_words
+from syccl.report.tables import Table
+from syccl.units import format_rate, format_size
+
+if TYPE_CHECKING:
+    from syccl.pipeline import Options, Synthesis
+    from syccl.topology import Topology
+
+Record = dict[str, object]
+
+_SIZE_MEANS = {
+    "allreduce": "the buffer of one rank",
+    "allgather": "the receive buffer of one rank",
+    "reducescatter": "the send buffer of one rank",
+    "alltoall": "the send buffer of one rank",
+    "broadcast": "the buffer",
+    "reduce": "the buffer",
+    "gather": "the receive buffer of the root",
+    "scatter": "the send buffer of the root",
+}
+
+
+def size_meaning(op: Op) -> str:
+    """Return which buffer nccl-tests' size is the size of, for a collective."""
+    return _SIZE_MEANS[op.name]
+
+
+def rank_order(topology: Topology) -> str:
+    """Return in words which GPU each rank is."""
+    names = [topology.nodes[node].name for node in topology.gpus]
+    ends = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]}"
+    return f"rank i is the i-th GPU, server by server ({ends})"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A synthesis with what was asked and the files that were written."""
+
+    synthesis: Synthesis
+    options: Options
+    outputs: tuple[Path, ...]
+
+    @property
+    def figures(self) -> Figures:
+        """The numbers of the synthesis."""
+        return figures(self.synthesis, self.options.size_bytes)
+
+
+def record(outcome: Outcome) -> Record:
+    """Return everything about a synthesis under stable names, for ``--json``; units are part of the names."""
+    made, options, numbers = outcome.synthesis, outcome.options, outcome.figures
+    demand = made.demand
+    return {
+        "syccl": __version__,
+        "topology": made.topology.name,
+        "op": demand.op.name,
+        "ranks": demand.ranks,
+        "rank_order": rank_order(made.topology),
+        "root": demand.root if demand.op.rooted else None,
+        "size_bytes": options.size_bytes,
+        "size_means": size_meaning(demand.op),
+        "datatype": options.datatype,
+        "protocol": options.protocol,
+        "symmetry_order": made.group.order,
+        "chunks": demand.chunks,
+        **_number_fields(numbers),
+        "cut": made.bound.why,
+        "bottleneck": _bottleneck(made),
+        "baselines": {name: made.baselines.get(name) for name in ("ring_us", "tree_us")},
+        "synthesis_s": made.synthesis_s,
+        "hit_time_limit": made.hit_time_limit,
+        "output": str(outcome.outputs[0]) if outcome.outputs else None,
+        "outputs": [str(path) for path in outcome.outputs],
+        "selected_sizes": _selected_sizes(outcome),
+        "explain": made.explain,
+    }
+
+
+def _number_fields(numbers: Figures) -> Record:
+    return dict(vars(numbers))
+
+
+def _bottleneck(made: Synthesis) -> str | None:
+    return None if made.bottleneck is None else made.topology.link_name(made.bottleneck)
+
+
+def _selected_sizes(outcome: Outcome) -> Record | None:
+    program = outcome.synthesis.program
+    if program is None:
+        return None
+    chosen = selection(program, outcome.options.datatype)
+    return {
+        "multiple_of_bytes": chosen.unit_bytes,
+        "smallest_power_of_two_bytes": chosen.smallest_power_of_two,
+        "max_bytes": chosen.max_bytes or None,
+        "asked_size_selected": chosen.takes(outcome.options.size_bytes),
+    }
+
+
+def to_json(values: Mapping[str, object]) -> str:
+    """Return a record as JSON text; numpy scalars become numbers, and infinities are an error."""
+    return json.dumps(values, indent=2, allow_nan=False, default=_plain_value)
+
+
+def _plain_value(value: object) -> object:
+    convert = getattr(value, "tolist", None)
+    if convert is None:
+        return str(value)
+    return convert()
+
+
+def table(outcome: Outcome) -> Table:
+    """Return the table that a person reads after a synthesis."""
+    return Table([*_asked_rows(outcome), *_answer_rows(outcome), *_baseline_rows(outcome), *_end_rows(outcome)])
+
+
+def _asked_rows(outcome: Outcome) -> list[tuple[str, str]]:
+    made, options = outcome.synthesis, outcome.options
+    demand = made.demand
+    chunk = f"{options.size_bytes / demand.chunks:.6g} B each"
+    if options.size_bytes % demand.chunks == 0:
+        chunk = f"{format_size(options.size_bytes // demand.chunks)} each"
+    root = f", root {demand.root}" if demand.op.rooted else ""
+    return [
+        ("topology", made.topology.name),
+        ("op", f"{demand.op.name}{root}"),
+        ("size", f"{format_size(options.size_bytes)} of {options.datatype}: {size_meaning(demand.op)}"),
+        ("ranks", f"{demand.ranks}: {rank_order(made.topology)}"),
+        ("symmetry", _symmetry_words(made)),
+        ("chunks", f"{demand.chunks}, {chunk}"),
+    ]
+
+
+def _symmetry_words(made: Synthesis) -> str:
+    order, ranks = made.group.order, made.demand.ranks
+    if order == 1:
+        return "none used: every GPU is planned by itself"
+    stand_ins = len(made.group.rank_orbits)
+    return f"order {order}: {stand_ins} of {ranks} GPUs planned, the others are copies"
+
+
+def _answer_rows(outcome: Outcome) -> list[tuple[str, str]]:
+    numbers, made = outcome.figures, outcome.synthesis
+    form = "schedule" if numbers.program_time_us is None else f"lowered program, {outcome.options.protocol} protocol"
+    rows = [
+        ("predicted time", f"{microseconds(numbers.time_us)} ({form})"),
+        ("algbw", gigabytes(numbers.algbw_GBps)),
+        ("busbw", gigabytes(numbers.busbw_GBps)),
+        ("bound", f"{microseconds(numbers.bound_us)} ({made.bound.why})"),
+        ("time/bound", _ratios(numbers)),
+        ("bottleneck", _bottleneck_words(made)),
+    ]
+    if numbers.tree_bound_us is not None:
+        best = (
+            f"{microseconds(numbers.tree_bound_us)} (best of in-tree plus out-tree plans; not a bound on all schedules)"
+        )
+        rows.insert(4, ("tree bound", best))
+    return rows
+
+
+def _ratios(numbers: Figures) -> str:
+    if numbers.ratio is None:
+        return "-"
+    extra = "" if numbers.program_ratio is None else f" (schedule alone {numbers.schedule_ratio:.3f})"
+    return f"{numbers.ratio:.3f}{extra}"
+
+
+def _bottleneck_words(made: Synthesis) -> str:
+    if made.bottleneck is None:
+        return "-"
+    link = made.topology.links[made.bottleneck]
+    return f"{made.topology.link_name(made.bottleneck)} ({format_rate(link.rate)})"
+
+
+def _baseline_rows(outcome: Outcome) -> list[tuple[str, str]]:
+    rows = []
+    for name in ("ring", "tree"):
+        time_us = outcome.synthesis.baselines.get(f"{name}_us")
+        if time_us is not None:
+            rows.append((f"{name} baseline", f"{microseconds(time_us)}{_speedup(time_us, outcome.figures.time_us)}"))
+    return rows
+
+
+def _speedup(baseline_us: float, time_us: float) -> str:
+    return f": speed-up {baseline_us / time_us:.2f}x" if time_us > 0 else ""
+
+
+def _end_rows(outcome: Outcome) -> list[tuple[str, str]]:
+    limit = " (stopped at the time limit; a longer run may find better)" if outcome.synthesis.hit_time_limit else ""
+    rows = [("solve time", f"{outcome.synthesis.synthesis_s:.2f} s{limit}")]
+    return rows + [("wrote", str(path)) for path in outcome.outputs]
+
+
+def next_steps(outcome: Outcome) -> list[str]:
+    """Return the lines that make a runtime use the written program; none when no program was written."""
+    program = outcome.synthesis.program
+    path = next((path for path in outcome.outputs if path.suffix == ".xml"), None)
+    if program is None or path is None:
+        return []
+    chosen = selection(program, outcome.options.datatype)
+    words = selection_words(chosen, outcome.options.size_bytes)
+    return ["to use it with msccl-executor-nccl:", *(f"  {line}" for line in (*usage_words(path), *words))]
+
+
+def explain_tables(values: Mapping[str, object]) -> list[tuple[str, Table]]:
+    """Return the engine's account of its work as titled tables: single values first, then each list of records."""
+    single = [(name, str(value)) for name, value in values.items() if not _is_records(value)]
+    tables = [("explain", Table(single))] if single else []
+    for name, value in values.items():
+        if isinstance(value, list) and _is_records(value):
+            tables.append((name, _records_table(value)))
+    return tables
+
+
+def _is_records(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
+
+
+def _records_table(rows: Sequence[Mapping[str, object]]) -> Table:
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    numeric = {i for i, name in enumerate(header) if all(isinstance(row.get(name, 0), int | float) for row in rows)}
+    return Table([[_cell(row.get(name, "")) for name in header] for row in rows], header, frozenset(numeric))
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def microseconds(value: float) -> str:
+    """Return a time for people, in microseconds with four significant digits or more."""
+    return f"{value:.1f} us" if value >= 1000 else f"{value:.4g} us"
+
+
+def gigabytes(value: float | None) -> str:
+    """Return a bandwidth for people, in GB/s (1e9 bytes per second); ``-`` where there is none."""
+    return "-" if value is None else f"{value:.4g} GB/s"

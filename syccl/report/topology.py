@@ -1,0 +1,74 @@
+"""A topology in words: what it is made of, which links it has, how symmetric it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from syccl.report.tables import Table
+from syccl.symmetry import Group
+from syccl.topology import Kind, Topology
+from syccl.units import format_latency, format_rate
+
+LinkClass = tuple[str, str, int, int]
+"""Kinds of the two ends, bandwidth in bytes per second, latency in picoseconds."""
+
+
+def link_classes(topology: Topology) -> dict[LinkClass, int]:
+    """Return how many directed links there are of each sort, the commonest first."""
+    kinds = [node.kind.value for node in topology.nodes]
+    found = Counter((kinds[link.src], kinds[link.dst], link.rate, link.latency_ps) for link in topology.links)
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def topology_record(topology: Topology, group: Group, islands: Sequence[Sequence[int]]) -> dict[str, object]:
+    """Return what is known about a topology under stable names, for ``--json``."""
+    return {
+        "topology": topology.name,
+        "ranks": topology.ranks,
+        "nics": _count(topology, Kind.NIC),
+        "switches": _count(topology, Kind.SWITCH),
+        "links": len(topology.links),
+        "symmetry_order": group.order,
+        "gpu_orbits": len(group.rank_orbits),
+        "islands": [list(island) for island in islands],
+        "gpus": [topology.nodes[node].name for node in topology.gpus],
+        "link_classes": [
+            {"from": src, "to": dst, "rate_GBps": rate / 1e9, "latency_us": latency / 1e6, "count": count}
+            for (src, dst, rate, latency), count in link_classes(topology).items()
+        ],
+    }
+
+
+def _count(topology: Topology, kind: Kind) -> int:
+    return sum(node.kind is kind for node in topology.nodes)
+
+
+def topology_table(topology: Topology, group: Group, islands: Sequence[Sequence[int]]) -> Table:
+    """Return what a person wants to know about a topology first."""
+    names = [topology.nodes[node].name for node in topology.gpus]
+    parts = [
+        f"{topology.ranks} GPUs",
+        f"{_count(topology, Kind.NIC)} NICs",
+        f"{_count(topology, Kind.SWITCH)} switches",
+    ]
+    sizes = Counter(map(len, islands))
+    groups = ", ".join(f"{count} of {size} GPUs" for size, count in sorted(sizes.items(), reverse=True))
+    rows = [
+        ("topology", topology.name),
+        ("nodes", ", ".join(parts)),
+        ("links", f"{len(topology.links)} directed"),
+        ("ranks", f"rank i is the i-th GPU, server by server ({names[0]} .. {names[-1]})"),
+        ("symmetry", f"order {group.order}, {len(group.rank_orbits)} kinds of GPU"),
+        ("islands", f"{len(islands)}: {groups}"),
+    ]
+    return Table(rows)
+
+
+def links_table(topology: Topology) -> Table:
+    """Return the sorts of links with their bandwidth and latency per direction."""
+    rows = [
+        (f"{src} -> {dst}", str(count), format_rate(rate), format_latency(latency))
+        for (src, dst, rate, latency), count in link_classes(topology).items()
+    ]
+    return Table(rows, ("links", "count", "bandwidth", "latency"), frozenset({1, 2, 3}))
