@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -46,22 +45,70 @@ def _link_index(topology: Topology) -> _LinkIndex:
     return _LinkIndex(kinds, table[:, 0], table[:, 1], label, keys[order], order, place)
 
 
+class _Bundles(NamedTuple):
+    """Links sorted so that all links between two nodes stand together, by label, then by id."""
+
+    kinds: NDArray[np.int64]
+    """Kind of every node as a number, shape ``(nodes,)``."""
+    ends: NDArray[np.int64]
+    """Source and destination of every link, shape ``(2, links)``."""
+    label: NDArray[np.int64]
+    """Number of every link's (bandwidth, latency), shape ``(links,)``."""
+    order: NDArray[np.int64]
+    """Link ids, sorted; shape ``(links,)``."""
+    pairs: NDArray[np.int64]
+    """``src * nodes + dst`` of every joined ordered pair, ascending; shape ``(pairs,)``."""
+    first: NDArray[np.int64]
+    """Where the links of every pair begin in ``order``, shape ``(pairs + 1,)``."""
+    pair: NDArray[np.int64]
+    """Pair of every link, shape ``(links,)``."""
+    slot: NDArray[np.int64]
+    """Position of every link within its pair, shape ``(links,)``."""
+
+
+@lru_cache(maxsize=32)
+def _bundles(topology: Topology) -> _Bundles:
+    kind_ids = {kind: i for i, kind in enumerate(Kind)}
+    kinds = np.array([kind_ids[node.kind] for node in topology.nodes], dtype=np.int64)
+    table = np.array(topology.links, dtype=np.int64).reshape(-1, 4)
+    label = np.unique(table[:, 2:], axis=0, return_inverse=True)[1].reshape(-1)
+    order = np.lexsort((label, table[:, 1], table[:, 0]))
+    keys = table[:, 0] * len(kinds) + table[:, 1]
+    pairs, first, count = np.unique(keys[order], return_index=True, return_counts=True)
+    pair, slot = np.empty_like(order), np.empty_like(order)
+    pair[order] = np.repeat(np.arange(len(pairs)), count)
+    slot[order] = np.arange(len(order)) - np.repeat(first, count)
+    ends = np.ascontiguousarray(table[:, :2].T)
+    return _Bundles(kinds, ends, label, order, pairs, np.append(first, len(order)), pair, slot)
+
+
+def _link_images(topology: Topology, elements: NDArray[np.int32]) -> NDArray[np.int32] | None:
+    """Return where permutations of nodes send each link, shape ``(len(elements), links)``; None if one fails."""
+    bundles = _bundles(topology)
+    if not (np.sort(elements, axis=1) == np.arange(len(bundles.kinds))).all():
+        return None
+    if not (bundles.kinds[elements] == bundles.kinds).all():
+        return None
+    if not len(bundles.order):
+        return np.empty((len(elements), 0), dtype=np.int32)
+    src, dst = bundles.ends[:, bundles.order[bundles.first[:-1]]]
+    keys = elements[:, src].astype(np.int64) * len(bundles.kinds) + elements[:, dst]
+    target = np.searchsorted(bundles.pairs, keys)
+    size = np.diff(bundles.first)
+    target[target == len(size)] = 0
+    if not ((bundles.pairs[target] == keys).all() and (size[target] == size).all()):
+        return None
+    image = bundles.order[bundles.first[target[:, bundles.pair]] + bundles.slot]
+    return image.astype(np.int32) if (bundles.label[image] == bundles.label).all() else None
+
+
 def link_permutation(topology: Topology, nodes: Permutation) -> Permutation | None:
     """Return how a permutation of nodes moves links, or None when it is no automorphism.
 
     Kinds, bandwidths and latencies must be kept; parallel links of equal label go in order.
     """
-    index = _link_index(topology)
-    if not np.array_equal(index.kinds[nodes], index.kinds):
-        return None
-    if not len(index.keys):
-        return np.zeros(0, dtype=np.int32)
-    labels = int(index.label.max()) + 1
-    wanted = (nodes[index.src].astype(np.int64) * len(nodes) + nodes[index.dst]) * labels + index.label
-    found = np.minimum(np.searchsorted(index.keys, wanted) + index.place, len(index.keys) - 1)
-    if not np.array_equal(index.keys[found], wanted):
-        return None
-    return index.order[found].astype(np.int32)
+    images = _link_images(topology, np.asarray(nodes, dtype=np.int32).reshape(1, -1))
+    return None if images is None else images[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,19 +139,22 @@ class Group:
             When more than ``limit`` elements appear.
         """
         identity = np.arange(len(topology.nodes), dtype=np.int32)
-        elements = {identity.tobytes(): identity}
-        frontier = [identity]
-        while frontier:
-            fresh = []
-            for element, generator in itertools.product(frontier, generators):
-                product = generator[element].astype(np.int32)
-                if elements.setdefault(product.tobytes(), product) is product:
+        moves = [np.asarray(generator, dtype=np.int32) for generator in generators]
+        rows, known = [identity], {identity.tobytes()}
+        frontier = identity.reshape(1, -1)
+        while len(frontier):
+            fresh: list[Permutation] = []
+            for product in np.concatenate([frontier, *(move[frontier] for move in moves)])[len(frontier) :]:
+                key = product.tobytes()
+                if key not in known:
+                    known.add(key)
                     fresh.append(product)
-            if len(elements) > limit:
+            rows += fresh
+            if len(rows) > limit:
                 msg = f"symmetry group of {topology.name!r} has more than {limit} elements"
                 raise InternalError(msg)
-            frontier = fresh
-        return cls(topology, generators, np.array(list(elements.values()), dtype=np.int32))
+            frontier = np.array(fresh, dtype=np.int32)
+        return cls(topology, generators, np.array(rows, dtype=np.int32))
 
     @property
     def order(self) -> int:
@@ -128,14 +178,11 @@ class Group:
         InternalError
             When an element is no automorphism.
         """
-        rows = []
-        for element in self.elements:
-            row = link_permutation(self.topology, element)
-            if row is None:
-                msg = f"a symmetry of {self.topology.name!r} does not keep its links"
-                raise InternalError(msg)
-            rows.append(row)
-        return np.array(rows, dtype=np.int32).reshape(self.order, len(self.topology.links))
+        images = _link_images(self.topology, self.elements)
+        if images is None:
+            msg = f"a symmetry of {self.topology.name!r} does not keep its links"
+            raise InternalError(msg)
+        return images
 
     @cached_property
     def rank_orbits(self) -> tuple[tuple[int, ...], ...]:
@@ -160,16 +207,16 @@ class Group:
         """
         table = np.full(self.ranks.shape[1], -1, dtype=np.int32)
         for orbit in self.rank_orbits:
-            images = self.ranks[:, orbit[0]]
-            for element in range(self.order - 1, -1, -1):
-                table[images[element]] = element
+            first = np.unique(self.ranks[:, orbit[0]], return_index=True)[1]
+            table[list(orbit)] = first
         return table
 
     @cached_property
     def inverse(self) -> NDArray[np.int32]:
         """Index of each element's inverse, shape ``(order,)``."""
         index = {row.tobytes(): i for i, row in enumerate(self.elements)}
-        return np.array([index[np.argsort(row).astype(np.int32).tobytes()] for row in self.elements], dtype=np.int32)
+        inverses = np.argsort(self.elements, axis=1).astype(np.int32)
+        return np.array([index[row.tobytes()] for row in inverses], dtype=np.int32)
 
 
 def orbits(images: NDArray[np.int32]) -> tuple[tuple[int, ...], ...]:
