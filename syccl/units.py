@@ -13,7 +13,7 @@ from syccl.errors import InputError
 
 PS_PER_SECOND = 10**12
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*\Z")
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([A-Za-zµ/]*)\s*\Z")
 
 _RATES = {
     "B/s": Fraction(1),
@@ -40,6 +40,10 @@ _RATES = {
     "Tbit/s": Fraction(10**12, 8),
 }
 _TIMES_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
+RATE_UNITS = tuple(_RATES)
+"""Units that a bandwidth may carry."""
+LATENCY_UNITS = tuple(_TIMES_PS)
+"""Units that a latency may carry."""
 _SIZE_FACTORS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 

@@ -1,0 +1,31 @@
+"""A strong name for a topology: the same for the same graph, whatever file stated it.
+
+The canonical text is ASCII, one item a line, every line ending in a newline::
+
+    syccl topology 1
+    node "gpu0" gpu                       each node in order: name as a JSON string, kind
+    link 0 1 25000000000 700000           each link in order: source id, destination id, bytes per second, picoseconds
+
+Ids are positions, so order counts: schedules name links and ranks by it. The topology's own name and the server
+labels do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from syccl.topology.model import Topology
+
+
+def canonical_text(topology: Topology) -> str:
+    """Return the text that identifies a topology; the module's docstring gives its form."""
+    lines = ["syccl topology 1"]
+    lines += [f"node {json.dumps(node.name)} {node.kind.value}" for node in topology.nodes]
+    lines += [f"link {link.src} {link.dst} {link.rate} {link.latency_ps}" for link in topology.links]
+    return "\n".join(lines) + "\n"
+
+
+def topology_hash(topology: Topology) -> str:
+    """Return the SHA-256 of the canonical text, in hexadecimal."""
+    return hashlib.sha256(canonical_text(topology).encode("ascii")).hexdigest()
