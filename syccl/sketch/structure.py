@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from syccl.errors import InternalError
 from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
+from syccl.sketch.plan import connection_plan
 from syccl.sketch.quotient import Quotient
 
 Floats = NDArray[np.float64]
@@ -78,6 +79,8 @@ class TreeRouter:
         self.crossing = self.island_of[:, None] != self.island_of[None, :]
         inside = ~self.crossing & ~np.eye(n, dtype=bool)
         self.starry = len(self.islands) > 1 and not bool((self.missing & inside).any())
+        if self.starry:
+            self.missing |= self.crossing & ~connection_plan(q, self.islands)
 
     def prices(self) -> Floats:
         """Return the cost of every arc, shape ``(ranks, ranks)``, infinite where there is no route."""
@@ -220,7 +223,8 @@ class _Grower:
             island[i] = _DEPTH * self.depth[head] + _FAN * self.outgoing.get(i, 0)
         detour = np.full(len(of), _DETOUR)
         detour[list(self.holder.values())] = 0.0
-        return self.router.scale * (detour + island[of])
+        total: Floats = self.router.scale * (detour + island[of])
+        return total
 
     def _average(self, crossing: NDArray[np.bool_]) -> Floats:
         """Return the mean use of the arcs in use between each pair of islands, spread over the arcs."""

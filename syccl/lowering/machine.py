@@ -1,0 +1,79 @@
+"""Tasks as a machine for the simulator: blocks, connections, routes over link orbits, priorities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from syccl.lowering.tasks import Block, Task
+from syccl.schedule import Schedule
+from syccl.simulate.cost import Protocol, chunk_loop
+from syccl.simulate.machine import FlowRoute, Machine
+
+
+def machine_of(schedule: Schedule, tasks: Sequence[Task], protocol: Protocol, *, size_bytes: int) -> Machine:
+    """Return one iteration of the program as a machine whose order is still free.
+
+    Rows of lower ``order`` in the schedule have priority. In the quotient a link orbit is one resource; a message loads
+    it once for each of its images that share a link.
+    """
+    loop = chunk_loop(size_bytes / schedule.demand.chunks, protocol)
+    blocks = {block: i for i, block in enumerate(sorted({task.block for task in tasks}))}
+    connections: dict[tuple[int, int, int, bool], int] = {}
+    capacities, routes = _flow_routes(schedule)
+    order = schedule.transfers.order.tolist()
+    route_of_row = schedule.transfers.route.tolist()
+    sends, receives, route, incoming, connection_of_row = [], [], [], [], {}
+    sender = {task.row_out: i for i, task in enumerate(tasks) if task.row_out >= 0}
+    for task in tasks:
+        if task.row_out >= 0:
+            key = (task.block.rank, task.block.send, task.block.channel, True)
+            connection_of_row[task.row_out] = connections.setdefault(key, len(connections))
+    for task in tasks:
+        sends.append(connection_of_row.get(task.row_out, -1))
+        receives.append(connection_of_row.get(task.row_in, -1))
+        route.append(route_of_row[task.row_out] if task.row_out >= 0 else -1)
+        incoming.append(sender[task.row_in] if task.row_in >= 0 else -1)
+    return Machine(
+        capacities=capacities,
+        routes=routes,
+        depth=protocol.depth,
+        slices=protocol.slices,
+        block=[blocks[task.block] for task in tasks],
+        size=[loop.chunk_bytes * protocol.wire_factor * task.cnt for task in tasks],
+        route=route,
+        sends=sends,
+        receives=receives,
+        prerequisites=[task.after for task in tasks],
+        incoming=incoming,
+        lock=[task.lock for task in tasks],
+        priority=[_priority(task, order) for task in tasks],
+    )
+
+
+def blocks_of(tasks: Sequence[Task]) -> list[Block]:
+    """Return the blocks in the order in which ``machine_of`` numbers them."""
+    return sorted({task.block for task in tasks})
+
+
+def _priority(task: Task, order: Sequence[int]) -> float:
+    row = task.row_out if task.row_out >= 0 else task.row_in
+    return -float(order[row]) if row >= 0 else 0.0
+
+
+def _flow_routes(schedule: Schedule) -> tuple[list[float], list[FlowRoute]]:
+    """Return the capacity of every link orbit and each route's uses of them."""
+    links = len(schedule.topology.links)
+    symmetry = schedule.symmetry
+    least = np.arange(links) if symmetry is None else symmetry.group.links.min(axis=0)
+    members, orbit, sizes = np.unique(least, return_inverse=True, return_counts=True)
+    share = schedule.order_of_symmetry / sizes
+    capacities = schedule.topology.link_rates[members].tolist()
+    routes = []
+    for number, path in enumerate(schedule.routes):
+        uses: dict[int, float] = {}
+        for link in path:
+            uses[int(orbit[link])] = uses.get(int(orbit[link]), 0.0) + float(share[orbit[link]])
+        routes.append(FlowRoute(tuple(sorted(uses.items())), float(schedule.route_latencies_s[number])))
+    return capacities, routes

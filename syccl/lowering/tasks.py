@@ -1,0 +1,356 @@
+"""From transfers to tasks: what each thread block will have to do, before anything is said about order.
+
+Works in the quotient: only representative ranks get tasks, with peers and chunks as seen from them. A block is one end
+of one connection (a send block or a receive block); where a whole connection is forwarded over one other connection,
+as in rings and chains, the two ends share a block and its steps are fused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from syccl.collective import ALL, Demand
+from syccl.program import Buffer, Slot, StepType
+from syccl.schedule import Schedule
+from syccl.simulate.cost import MAX_COUNT
+
+
+class Block(NamedTuple):
+    """Who a thread block is: a representative rank, its peers (-1: none), a channel, a serial for local blocks."""
+
+    rank: int
+    send: int
+    recv: int
+    channel: int
+    serial: int = 0
+
+
+class Task(NamedTuple):
+    """One step to be: operands, what it waits for, and the row of the schedule that it sends or receives.
+
+    ``first`` is the source operand of a reduction that is the first of its lock; later ones reduce in place.
+    """
+
+    type: StepType
+    block: Block
+    src: Slot
+    dst: Slot
+    after: tuple[int, ...]
+    row_in: int = -1
+    row_out: int = -1
+    lock: int = -1
+    cnt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """How connections are laid on channels.
+
+    Parameters
+    ----------
+    channels
+        Connections between the same two ranks that share the work.
+    split
+        Whether sums and copies use different channels (pays when messages loop).
+    fuse
+        Whether whole connections that are forwarded share a block.
+    copy_blocks
+        Blocks for local copies of a rank's own chunks.
+    """
+
+    channels: int = 2
+    split: bool = False
+    fuse: bool = False
+    copy_blocks: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Both ends of every row, moved to representative ranks; arrays of shape ``(rows,)``."""
+
+    sender: list[int]
+    sender_peer: list[int]
+    sender_chunk: list[int]
+    receiver: list[int]
+    receiver_peer: list[int]
+    receiver_chunk: list[int]
+    channel: list[int]
+
+
+def plan_tasks(schedule: Schedule, wiring: Wiring) -> tuple[Task, ...]:
+    """Return the tasks of the representative ranks.
+
+    Parameters
+    ----------
+    schedule
+        Explicit, or compressed by a group that is semiregular on ranks.
+    """
+    return _Planner(schedule, wiring).plan()
+
+
+def ends_of(schedule: Schedule, wiring: Wiring) -> Ends:
+    """Return each row as its sender and its receiver see it, and its channel."""
+    rows, symmetry = schedule.transfers, schedule.symmetry
+    src, dst, chunk = rows.src, rows.dst, rows.chunk
+    if symmetry is None:
+        ends = [a.tolist() for a in (src, dst, chunk, dst, src, chunk)]
+        orbit = chunk
+    else:
+        group = symmetry.group
+        home = group.inverse[group.mover]
+        at_src, at_dst = home[src], home[dst]
+        ends = [
+            table[element, what].tolist()
+            for table, element, what in (
+                (group.ranks, at_src, src),
+                (group.ranks, at_src, dst),
+                (symmetry.chunks, at_src, chunk),
+                (group.ranks, at_dst, dst),
+                (group.ranks, at_dst, src),
+                (symmetry.chunks, at_dst, chunk),
+            )
+        ]
+        orbit = symmetry.chunks.min(axis=0)[chunk]
+    sender, peer, sent, receiver, source, received = ends
+    channel = _channels(schedule, wiring, ends, orbit.tolist())
+    return Ends(sender, peer, sent, receiver, source, received, channel)
+
+
+def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: Sequence[int]) -> list[int]:
+    """Deal the rows of each connection over the channels in order; fused chains need one channel per chunk."""
+    number = {c: i for i, c in enumerate(sorted(set(orbit)))}
+    seen: dict[tuple[int, int, bool], int] = defaultdict(int)
+    channel = []
+    for row, reduce in enumerate(schedule.transfers.reduce.tolist()):
+        half = wiring.split and not reduce
+        if wiring.fuse:
+            turn = number[orbit[row]]
+        else:
+            key = (ends[0][row], ends[1][row], half)
+            turn = seen[key]
+            seen[key] += 1
+        channel.append(turn % wiring.channels + (wiring.channels if half else 0))
+    return channel
+
+
+class _Version(NamedTuple):
+    """What a rank holds of a chunk between two arrivals: since which stage, by which rows, where, and who reads it."""
+
+    stage: int
+    rows: list[int]
+    slot: Slot
+    readers: list[int]
+
+
+class _Planner:
+    def __init__(self, schedule: Schedule, wiring: Wiring) -> None:
+        self.wiring, self.demand = wiring, schedule.demand
+        self.stage = schedule.transfers.stage.tolist()
+        self.reduce = schedule.transfers.reduce.tolist()
+        self.ends = ends_of(schedule, wiring)
+        self.into: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.out: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for row in range(len(self.stage)):
+            self.out[self.ends.sender[row], self.ends.sender_chunk[row]].append(row)
+            self.into[self.ends.receiver[row], self.ends.receiver_chunk[row]].append(row)
+        self.nodes = sorted(self.into.keys() | self.out.keys())
+        if schedule.symmetry is None:
+            self.representatives = list(range(self.demand.ranks))
+        else:
+            self.representatives = [orbit[0] for orbit in schedule.symmetry.group.rank_orbits]
+        self.scratch: dict[int, int] = defaultdict(int)
+        self.versions = {node: self._versions(node) for node in self.nodes}
+        self.forward = self._forwarded() if wiring.fuse else {}
+        self.send_task, self.receive_task = self._number()
+        self.locks = 0
+
+    def plan(self) -> tuple[Task, ...]:
+        tasks: dict[int, Task] = {}
+        for node in self.nodes:
+            self._receives(node, tasks)
+        for node in self.nodes:
+            self._sends(node, tasks)
+        copies = [task for rank in self.representatives for task in self._copies(rank)]
+        return tuple([tasks[i] for i in range(len(tasks))] + copies)
+
+    def _number(self) -> tuple[list[int], list[int]]:
+        """Return the task that sends and the task that receives each row; a fused task does both."""
+        rows = range(len(self.stage))
+        receive = list(rows)
+        back = {send: receive for receive, send in self.forward.items()}
+        fresh = iter(range(len(receive), 2 * len(receive)))
+        return [back[row] if row in back else next(fresh) for row in rows], receive
+
+    def _versions(self, node: tuple[int, int]) -> list[_Version]:
+        """Return all versions of a chunk on a rank, the first being what the rank starts with."""
+        rank, chunk = node
+        stages = sorted({self.stage[row] for row in self.into[node]})
+        rows = [[row for row in self.into[node] if self.stage[row] == stage] for stage in stages]
+        since = [-1, *stages]
+        until = [*stages, max([*self.stage, 0]) + 1]
+        readers = [
+            [row for row in self.out[node] if low < self.stage[row] <= high]
+            for low, high in zip(since, until, strict=True)
+        ]
+        wanted = wants(self.demand, rank, chunk)
+        slots: list[Slot] = []
+        for i in range(len(stages), 0, -1):
+            is_last = i == len(stages)
+            is_replaced = not is_last and not self.reduce[rows[i][0]]
+            if not is_last and not is_replaced and not readers[i]:
+                slots.append(slots[-1])
+            elif wanted and (is_last or is_replaced):
+                slots.append(Slot(Buffer.OUTPUT, output_offset(self.demand, chunk)))
+            else:
+                slots.append(Slot(Buffer.SCRATCH, self.scratch[rank]))
+                self.scratch[rank] += 1
+        slots.append(Slot(Buffer.INPUT, input_offset(self.demand, chunk)))
+        return [_Version(*v) for v in zip(since, [[], *rows], reversed(slots), readers, strict=True)]
+
+    def _forwarded(self) -> dict[int, int]:
+        """Return row in -> row out for every connection that is forwarded, as a whole, over one other connection."""
+        onward: dict[tuple[int, int, int], dict[int, int]] = defaultdict(dict)
+        blocked: set[tuple[int, int, int]] = set()
+        targets: dict[tuple[int, int, int], set[int]] = defaultdict(set)
+        for node in self.nodes:
+            for version in self.versions[node][1:]:
+                key = (node[0], self.ends.receiver_peer[version.rows[0]], self.ends.channel[version.rows[0]])
+                if len(version.rows) > 1 or len(version.readers) > 1:
+                    blocked.update((node[0], self.ends.receiver_peer[r], self.ends.channel[r]) for r in version.rows)
+                for out in version.readers:
+                    onward[key][version.rows[0]] = out
+                    targets[key].add(self.ends.sender_peer[out])
+                    if self.ends.channel[out] != key[2]:
+                        blocked.add(key)
+        taken: dict[tuple[int, int, int], int] = defaultdict(int)
+        for key, peers in targets.items():
+            for peer in peers:
+                taken[key[0], peer, key[2]] += 1
+        received: dict[tuple[int, int, int], int] = defaultdict(int)
+        for row, rank in enumerate(self.ends.receiver):
+            received[rank, self.ends.receiver_peer[row], self.ends.channel[row]] += 1
+        forward: dict[int, int] = {}
+        for key, pairs in onward.items():
+            alone = len(targets[key]) == 1 and taken[key[0], next(iter(targets[key])), key[2]] == 1
+            if key not in blocked and alone and 2 * len(pairs) >= received[key]:
+                forward.update(pairs)
+        return forward
+
+    def _block(self, row: int, *, sending: bool) -> Block:
+        rank = self.ends.sender[row] if sending else self.ends.receiver[row]
+        peer = self.ends.sender_peer[row] if sending else self.ends.receiver_peer[row]
+        channel = self.ends.channel[row]
+        joined = self._joined.get((rank, sending, peer, channel))
+        if joined is not None:
+            return joined
+        return Block(rank, peer, -1, channel) if sending else Block(rank, -1, peer, channel)
+
+    @cached_property
+    def _joined(self) -> dict[tuple[int, bool, int, int], Block]:
+        """Blocks that hold both ends of a forwarded connection."""
+        table: dict[tuple[int, bool, int, int], Block] = {}
+        for row_in, row_out in self.forward.items():
+            rank, channel = self.ends.receiver[row_in], self.ends.channel[row_in]
+            peers = self.ends.receiver_peer[row_in], self.ends.sender_peer[row_out]
+            block = Block(rank, peers[1], peers[0], channel)
+            table[rank, False, peers[0], channel] = table[rank, True, peers[1], channel] = block
+        return table
+
+    def _receives(self, node: tuple[int, int], tasks: dict[int, Task]) -> None:
+        versions = self.versions[node]
+        for before, version in itertools.pairwise(versions):
+            reduces = self.reduce[version.rows[0]]
+            after = [self.receive_task[row] for row in before.rows] if reduces else []
+            if reduces and version.slot.buffer is Buffer.OUTPUT and before.slot.buffer is Buffer.INPUT:
+                # In place the output is the input: who still reads it goes first.
+                after += [self.send_task[row] for row in before.readers if row not in self.forward.values()]
+            lock = -1
+            if reduces and len(version.rows) > 1:
+                lock, self.locks = self.locks, self.locks + 1
+            for row in version.rows:
+                out = self.forward.get(row, -1)
+                kind = _receive_type(reduces, None if out < 0 else self.reduce[out])
+                src = before.slot if reduces else version.slot
+                tasks[self.receive_task[row]] = Task(
+                    kind, self._block(row, sending=False), src, version.slot, tuple(after), row, out, lock
+                )
+
+    def _sends(self, node: tuple[int, int], tasks: dict[int, Task]) -> None:
+        for version in self.versions[node]:
+            after = tuple(self.receive_task[row] for row in version.rows)
+            for row in version.readers:
+                if self.send_task[row] not in tasks:
+                    block = self._block(row, sending=True)
+                    tasks[self.send_task[row]] = Task(
+                        StepType.SEND, block, version.slot, version.slot, after, row_out=row
+                    )
+
+    def _copies(self, rank: int) -> list[Task]:
+        """Return the local copies of what a rank both holds and wants, in runs of consecutive chunks."""
+        demand = self.demand
+        own = [
+            chunk
+            for chunk in np.flatnonzero((demand.sources == rank) | (demand.sources == ALL)).tolist()
+            if wants(demand, rank, chunk) and not self.into.get((rank, chunk))
+        ]
+        if not own:
+            return []
+        run = min(MAX_COUNT, -(-len(own) // self.wiring.copy_blocks))
+        copies: list[Task] = []
+        for start in _runs(demand, own, run):
+            src = Slot(Buffer.INPUT, input_offset(demand, own[start[0]]))
+            dst = Slot(Buffer.OUTPUT, output_offset(demand, own[start[0]]))
+            serial = len(copies) % self.wiring.copy_blocks
+            copies.append(Task(StepType.COPY, Block(rank, -1, -1, 0, serial), src, dst, (), cnt=start[1]))
+        return copies
+
+
+def _receive_type(reduces: bool, forwards_sum: bool | None) -> StepType:
+    """Return the step of a receive; ``forwards_sum`` is None where nothing is sent on."""
+    if forwards_sum is None:
+        return StepType.RECV_REDUCE_COPY if reduces else StepType.RECV
+    if not reduces:
+        return StepType.RECV_COPY_SEND
+    return StepType.RECV_REDUCE_SEND if forwards_sum else StepType.RECV_REDUCE_COPY_SEND
+
+
+def _runs(demand: Demand, own: list[int], longest: int) -> list[tuple[int, int]]:
+    """Return (position, length) of the runs of chunks that are consecutive in both buffers."""
+    runs: list[tuple[int, int]] = []
+    for i, chunk in enumerate(own):
+        if runs:
+            start, length = runs[-1]
+            first = own[start]
+            joined = input_offset(demand, chunk) - input_offset(demand, first) == length
+            joined = joined and output_offset(demand, chunk) - output_offset(demand, first) == length
+            if joined and length < longest:
+                runs[-1] = (start, length + 1)
+                continue
+        runs.append((i, 1))
+    return runs
+
+
+def wants(demand: Demand, rank: int, chunk: int) -> bool:
+    """Return whether a rank must hold a chunk in the end."""
+    return int(demand.targets[chunk]) in {ALL, rank}
+
+
+def input_offset(demand: Demand, chunk: int) -> int:
+    """Return where a chunk starts in the input buffer of the ranks that hold it at the start, in chunks."""
+    per_block = max(1, demand.chunks // demand.ranks)
+    return chunk % per_block if demand.op.source == "block" else chunk % demand.chunks
+
+
+def output_offset(demand: Demand, chunk: int) -> int:
+    """Return where a chunk ends in the output buffer of the ranks that want it, in chunks."""
+    per_block = max(1, demand.chunks // demand.ranks)
+    if demand.op.target == "pair":
+        return chunk // demand.chunks * per_block + chunk % per_block
+    return chunk % per_block if demand.op.target == "block" else chunk
