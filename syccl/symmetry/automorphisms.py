@@ -1,6 +1,13 @@
-"""The largest group of automorphisms found in which only the identity fixes a GPU."""
+"""The largest group of automorphisms found in which only the identity fixes a GPU.
+
+The graph alone decides: names, server labels and the order of nodes and links have no say, except that a natural order
+of the GPUs makes the search quick. Every generator is checked link by link before it is returned.
+"""
 
 from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
 
 from syccl.symmetry.action import Displacements, FreeAction
 from syccl.symmetry.collapse import Graph, collapse
@@ -8,48 +15,144 @@ from syccl.symmetry.digits import natural_generators
 from syccl.symmetry.group import Group, link_permutation, trivial_group
 from syccl.symmetry.refine import Partition, common_divisor, refine, sharpened
 from syccl.symmetry.search import Budget
-from syccl.symmetry.tower import Frame, climb
+from syccl.symmetry.tower import Frame, Manner, climb
 from syccl.topology import Topology
 
 _PASSES = 6
+_FIRST_ROUNDS = (8,)
 _WORK_PER_ARC = 400
 _SHARPEN_WORK = 400_000
+_FIXED_SETS = 24
 
 
 def find_group(topology: Topology, *, fixed_rank: int | None = None) -> Group:
+    """Return a group of automorphisms in which only the identity fixes a GPU, as large as the search finds.
+
+    Parameters
+    ----------
+    fixed_rank
+        A rank that the whole group must leave in place, for rooted collectives. Some more ranks may then stay in place
+        under all elements; each of the others is moved by all but the identity. The group with the fewest orbits wins.
+
+    Returns
+    -------
+    Group
+        The identity alone where nothing better is found.
+    """
     graph = collapse(topology)
-    action = _largest(graph, graph.gpus, graph.colours)
-    return action
-def _largest(graph, gpus, colours, natural=True):
+    budget = Budget(_WORK_PER_ARC * len(graph.table))
+    if fixed_rank is None:
+        action = _largest(graph, graph.gpus, graph.colours, budget)
+    else:
+        action = _stabiliser(graph, graph.gpus[fixed_rank], budget)
+    return _checked(topology, graph, action)
+
+
+def _checked(topology: Topology, graph: Graph, action: FreeAction) -> Group:
+    """Return the group on the topology after checking every link and that only the identity fixes a moved GPU."""
+    generators = tuple(graph.lift(generator) for generator in action.generators)
+    if any(link_permutation(topology, generator) is None for generator in generators):
+        return trivial_group(topology)
+    group = Group.generated(topology, generators)
+    sizes = {len(orbit) for orbit in group.rank_orbits}
+    return group if group.order == action.order and sizes <= {1, group.order} else trivial_group(topology)
+
+
+def _largest(graph: Graph, gpus: Sequence[int], colours: Sequence[int], budget: Budget) -> FreeAction:
+    """Return a large group that keeps colours and in which only the identity fixes one of the given GPUs."""
     stable = Partition(colours)
     refine(graph.arcs, stable)
     bound = common_divisor(stable, gpus)
-    best = FreeAction.trivial(_rooted(stable, gpus), len(graph.arcs))
-    if bound == 1:
-        return best
-    if natural:
-      for move, order in natural_generators(graph, stable, gpus, bound):
-        larger = best.extended(move, order)
-        best = best if larger is None else larger
-    if best.order < bound and len(best.representatives) * len(graph.table) <= _SHARPEN_WORK:
-        reps = {v: best.representatives[best.orbit[v]] for v in gpus}
-        stable = sharpened(graph.arcs, stable, reps)
-        bound = common_divisor(stable, gpus)
-    if best.order == bound:
-        return best
-    free = _rooted(stable, gpus)
-    frame = Frame(graph, stable, free, bound, Displacements(graph, stable))
-    budget = Budget(_WORK_PER_ARC * len(graph.table))
-    base = FreeAction(free, best.generators, best.elements)
-    for n in range(_PASSES):
-        found = climb(frame, base if n == 0 else FreeAction.trivial(free, len(graph.arcs)), budget, order_of_primes=n)
-        if found.order > best.order:
-            best = found
-        if best.order == bound or budget.work <= 0:
-            break
-    import os
-    if os.environ.get("DBG"): print("bound",bound,"best",best.order,"work left",budget.work,"of",_WORK_PER_ARC * len(graph.table), 'pass',n)
+    best = FreeAction.trivial(_root_first(stable, gpus), len(graph.arcs))
+    for move, order in natural_generators(graph, stable, gpus, bound) if bound > 1 else ():
+        best = best.extended(move, order) or best
+    if best.order < bound:
+        frame = Frame(graph, stable, best.free, bound, Displacements(graph, stable))
+        best = climb(frame, best, budget, Manner(rounds=_FIRST_ROUNDS))
+    if best.order < bound:
+        frame = _sharper(frame, best)
+        best = _climb_often(frame, FreeAction(frame.free, best.generators, best.elements), budget)
     return best
-def _rooted(stable, gpus):
+
+
+def _root_first(stable: Partition, gpus: Sequence[int]) -> tuple[int, ...]:
     root = min(gpus, key=lambda v: stable.size[stable.cell[v]])
     return (root, *(v for v in gpus if v != root))
+
+
+def _sharper(frame: Frame, best: FreeAction) -> Frame:
+    """Return the frame with cells, and so the bound, made finer by setting one GPU of every orbit apart."""
+    if len(best.representatives) * len(frame.graph.table) > _SHARPEN_WORK:
+        return frame
+    stand_in = {v: best.representatives[best.orbit[v]] for v in best.free}
+    stable = sharpened(frame.graph.arcs, frame.stable, stand_in)
+    displacements = Displacements(frame.graph, stable)
+    free = _root_first(stable, frame.free)
+    return Frame(frame.graph, stable, free, common_divisor(stable, free), displacements)
+
+
+def _climb_often(frame: Frame, best: FreeAction, budget: Budget) -> FreeAction:
+    """Climb on from the best group, then afresh with other orders of primes, and keep the largest."""
+    base = best
+    for order_of_primes in range(_PASSES):
+        if best.order >= frame.bound or budget.work <= 0:
+            break
+        found = climb(frame, base, budget, Manner(order_of_primes))
+        best = max(best, found, key=lambda action: action.order)
+        base = FreeAction.trivial(frame.free, len(frame.graph.arcs))
+    return best
+
+
+def _stabiliser(graph: Graph, root: int, budget: Budget) -> FreeAction:
+    """Return a group that fixes a GPU, and some others, and acts freely on the rest, with few orbits.
+
+    Sets of fixed GPUs are looked at best first: by the orbits that would be left if the group were as large as the
+    cells allow.
+    """
+    best = FreeAction.trivial((root,), len(graph.arcs))
+    fewest = len(graph.gpus)
+    queue = [_with_fixed(graph, (root,))]
+    seen = {queue[0][1]}
+    for _ in range(_FIXED_SETS):
+        if not queue or queue[0][0] >= fewest:
+            break
+        _, fixed = heapq.heappop(queue)
+        moved = [v for v in graph.gpus if v not in set(fixed)]
+        action = _largest(graph, moved, _apart(graph, fixed), budget)
+        orbits = len(fixed) + len(action.representatives)
+        if orbits < fewest:
+            best, fewest = action, orbits
+        for child in _children(graph, fixed):
+            if child[1] not in seen:
+                seen.add(child[1])
+                heapq.heappush(queue, child)
+    return best
+
+
+def _apart(graph: Graph, fixed: Sequence[int]) -> list[int]:
+    """Return the colours of the graph with some vertices set apart, each from all others."""
+    colours = list(graph.colours)
+    for i, vertex in enumerate(fixed):
+        colours[vertex] = len(colours) + i
+    return colours
+
+
+def _with_fixed(graph: Graph, fixed: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+    """Return the least number of orbits when some GPUs are fixed, and all GPUs that stay in place with them."""
+    stable = Partition(_apart(graph, fixed))
+    refine(graph.arcs, stable)
+    lone = tuple(v for v in graph.gpus if stable.size[stable.cell[v]] == 1)
+    moved = [v for v in graph.gpus if stable.size[stable.cell[v]] > 1]
+    return len(lone) + len(moved) // max(1, common_divisor(stable, moved)), lone
+
+
+def _children(graph: Graph, fixed: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+    """Return the sets that also fix one GPU of a cell, or all of it."""
+    stable = Partition(_apart(graph, fixed))
+    refine(graph.arcs, stable)
+    cells: dict[int, list[int]] = {}
+    for v in graph.gpus:
+        if stable.size[stable.cell[v]] > 1:
+            cells.setdefault(stable.cell[v], []).append(v)
+    more = [members[:count] for members in cells.values() for count in (1, len(members))]
+    return [_with_fixed(graph, (*fixed, *members)) for members in more]

@@ -42,8 +42,8 @@ class Goal:
 class Pairing:
     """A partial automorphism under a :class:`Goal`, with undo.
 
-    ``image[x]`` is where x goes and ``preimage[y]`` where y comes from, -1 while unknown. ``work`` counts the arcs looked
-    at, a measure of time that does not depend on the machine.
+    ``image[x]`` is where x goes and ``preimage[y]`` where y comes from, -1 while unknown. ``work`` counts the arcs
+    looked at, a measure of time that does not depend on the machine.
     """
 
     def __init__(self, graph: Graph, stable: Partition, goal: Goal) -> None:

@@ -14,7 +14,6 @@ from syccl.symmetry.pairing import Goal
 from syccl.symmetry.refine import Partition, individualised
 from syccl.symmetry.search import Budget, Search
 
-_FAILURES = (8, 100, 1500)
 _MODES = ("alike", "commuting", "twisted")
 _MAX_TWISTS = 64
 _MAX_TWISTED_ORDER = 256
@@ -41,35 +40,38 @@ class Frame:
     displacements: Displacements
 
 
+class Manner(NamedTuple):
+    """How one pass tries extensions."""
+
+    order_of_primes: int = 0
+    """0 tries small primes first, 1 large ones first, other numbers seed a shuffle."""
+    rounds: tuple[int, ...] = (8, 100, 1500)
+    """Dead ends to look at in one search, round by round; what a round settles is left out of the next."""
+
+
 class _Trial(NamedTuple):
     mode: str
     prime: int
     target: int
 
 
-def climb(frame: Frame, base: FreeAction, budget: Budget, *, order_of_primes: int = 0) -> FreeAction:
-    """Extend a group by prime factors until its order reaches the bound, nothing extends it, or the budget is spent.
-
-    Parameters
-    ----------
-    order_of_primes
-        0 tries small primes first, 1 large ones first, other numbers seed a shuffle.
-    """
+def climb(frame: Frame, base: FreeAction, budget: Budget, manner: Manner) -> FreeAction:
+    """Extend a group by prime factors until its order is the bound, nothing extends it, or the budget is spent."""
     action = base
     while action.order < frame.bound and budget.work > 0:
-        larger = _extend(frame, action, budget, order_of_primes)
+        larger = _extend(frame, action, budget, manner)
         if larger is None:
             break
         action = larger
     return action
 
 
-def _extend(frame: Frame, action: FreeAction, budget: Budget, order_of_primes: int) -> FreeAction | None:
+def _extend(frame: Frame, action: FreeAction, budget: Budget, manner: Manner) -> FreeAction | None:
     """Return the group made larger by a prime factor, trying the cheap and likely ways first."""
-    primes = _primes(frame.bound // action.order, order_of_primes)
+    primes = _primes(frame.bound // action.order, manner.order_of_primes)
     targets = _targets(frame, action)
     unsettled = list(itertools.product(range(len(targets)), _MODES))
-    for failures in _FAILURES:
+    for failures in manner.rounds:
         capped = []
         for late, mode in unsettled:
             budget.capped = False
