@@ -25,7 +25,12 @@ op_option = click.option(
     "--op", "op_name", required=True, metavar="OP", help="Collective: allreduce, allgather, reducescatter, ..."
 )
 root_option = click.option(
-    "--root", type=int, default=0, show_default=True, help="Root rank of broadcast, reduce, gather and scatter."
+    "--root",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="RANK",
+    help="Root rank of broadcast, reduce, gather and scatter.",
 )
 size_option = click.option(
     "--size",
@@ -35,10 +40,18 @@ size_option = click.option(
     help="Size as nccl-tests counts it (the larger buffer of one rank), with K, M, G for powers of 1024.",
 )
 datatype_option = click.option(
-    "--datatype", default="float32", show_default=True, help="Element type: float32, float16, bfloat16, int8, ..."
+    "--datatype",
+    default="float32",
+    show_default=True,
+    metavar="TYPE",
+    help="Element type: float32, float16, bfloat16, int8, ...",
 )
 protocol_option = click.option(
-    "--protocol", default="Simple", show_default=True, help="Wire protocol of the program: Simple, LL or LL128."
+    "--protocol",
+    default="Simple",
+    show_default=True,
+    metavar="NAME",
+    help="Wire protocol of the program: Simple, LL or LL128.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 

@@ -54,4 +54,5 @@ class Progress:
             self._show()
 
     def _show(self) -> None:
-        click.echo(f"\r\x1b[K{self._latest}", nl=False, err=True)
+        if self._latest:
+            click.echo(f"\r\x1b[K{self._latest}", nl=False, err=True)

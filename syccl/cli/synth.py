@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from syccl import __version__
 from syccl.cli.common import (
     datatype_option,
     finite,
@@ -40,11 +41,14 @@ if TYPE_CHECKING:
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),
+    metavar="FILE",
     help="File to write: .xml is the program, .json the schedule; may be given once for each. "
     "Default: OP.TOPOLOGY.SIZE.xml here, or .json above 128 GPUs.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing output.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for the search.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes for the search."
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
@@ -103,7 +107,7 @@ def command(  # noqa: PLR0913  one parameter an option
         want_program=wanted,
     )
     made = _synthesize(topology, op, options, root=root, quiet=quiet)
-    _write(made, paths, force=force)
+    _write(made, options, paths, force=force)
 
     from syccl.report.synthesis import Outcome
 
@@ -126,10 +130,10 @@ def _synthesize(topology: Topology, op: Op, options: Options, *, root: int, quie
         return synthesize(topology, op, options, root=root, progress=progress)
 
 
-def _write(made: Synthesis, paths: tuple[Path, ...], *, force: bool) -> None:
+def _write(made: Synthesis, options: Options, paths: tuple[Path, ...], *, force: bool) -> None:
     from syccl.cli.outputs import PROGRAM, write_all
 
-    texts = {path: _program_text(made) if path.suffix == PROGRAM else _schedule_text(made) for path in paths}
+    texts = {path: _program_text(made) if path.suffix == PROGRAM else _schedule_text(made, options) for path in paths}
     write_all(texts, force=force)
 
 
@@ -142,10 +146,11 @@ def _program_text(made: Synthesis) -> str:
     return write_xml(made.program)
 
 
-def _schedule_text(made: Synthesis) -> str:
+def _schedule_text(made: Synthesis, options: Options) -> str:
     from syccl.schedule.json_file import write_json
 
-    return write_json(made.schedule)
+    asked = {name: getattr(options, name) for name in ("size_bytes", "datatype", "protocol", "seed")}
+    return write_json(made.schedule, made_by={**asked, "version": __version__})
 
 
 def _tell(outcome: Outcome, *, default: bool, quiet: bool, explain: bool, as_json: bool) -> None:

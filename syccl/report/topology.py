@@ -72,3 +72,21 @@ def links_table(topology: Topology) -> Table:
         for (src, dst, rate, latency), count in link_classes(topology).items()
     ]
     return Table(rows, ("links", "count", "bandwidth", "latency"), frozenset({1, 2, 3}))
+
+
+def bundle_records(topologies: Sequence[Topology]) -> list[dict[str, object]]:
+    """Return the size of each topology under stable names, for ``--json``."""
+    return [
+        {"topology": one.name, "ranks": one.ranks, "servers": _servers(one), "links": len(one.links)}
+        for one in topologies
+    ]
+
+
+def _servers(topology: Topology) -> int:
+    return len({node.server for node in topology.nodes if node.kind is Kind.GPU})
+
+
+def bundle_table(topologies: Sequence[Topology]) -> Table:
+    """Return one line a topology: name, GPUs, servers, directed links."""
+    rows = [(one.name, str(one.ranks), str(_servers(one)), str(len(one.links))) for one in topologies]
+    return Table(rows, ("topology", "GPUs", "servers", "links"), frozenset({1, 2, 3}))

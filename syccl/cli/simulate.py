@@ -1,0 +1,75 @@
+"""``syccl simulate``: how long a program or a schedule takes on a topology."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from syccl.cli.common import json_option, show, size_option
+from syccl.errors import InputError
+
+if TYPE_CHECKING:
+    from syccl.program import Program
+    from syccl.report.simulation import Timing
+    from syccl.schedule import Schedule
+
+
+@click.command("simulate")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--topo", metavar="FILE|NAME", help="Topology to run on; a schedule knows its own.")
+@size_option
+@json_option
+def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
+    """Predict the time of FILE, a program in XML or a schedule in JSON.
+
+    A program is run as a runtime does: thread blocks in sequence, bounded connections, links shared fairly. A schedule
+    is timed with each link serving its transfers in order.
+    """
+    from syccl.cli.files import describe_plan, read_plan
+    from syccl.report.simulation import simulation_record, simulation_table
+    from syccl.report.synthesis import to_json
+    from syccl.units import parse_size
+
+    size_bytes = parse_size(size)
+    plan = read_plan(file).plan
+    timing, what = _time(plan, topo, size_bytes), describe_plan(plan)
+    if as_json:
+        click.echo(to_json(simulation_record(str(file), what, timing)))
+    else:
+        show(simulation_table(str(file), what, timing))
+    return 0
+
+
+def _time(plan: Program | Schedule, topo: str | None, size_bytes: int) -> Timing:
+    from syccl.program import Program
+
+    return _program_timing(plan, topo, size_bytes) if isinstance(plan, Program) else _timing(plan, topo, size_bytes)
+
+
+def _program_timing(program: Program, topo: str | None, size_bytes: int) -> Timing:
+    from syccl.report.simulation import Timing
+    from syccl.simulate.program_time import simulate_program
+    from syccl.topology.catalog import load_topology
+
+    if topo is None:
+        msg = "a program does not say which topology it runs on; give one with --topo"
+        raise InputError(msg)
+    topology = load_topology(topo)
+    run = simulate_program(program, topology, size_bytes=size_bytes)
+    return Timing(topology, program.collective, size_bytes, run.seconds, run.bottleneck)
+
+
+def _timing(schedule: Schedule, topo: str | None, size_bytes: int) -> Timing:
+    from syccl.report.simulation import Timing
+    from syccl.simulate.schedule_time import schedule_time
+    from syccl.topology.catalog import load_topology
+    from syccl.topology.identity import topology_hash
+
+    topology = schedule.topology
+    if topo is not None and topology_hash(load_topology(topo)) != topology_hash(topology):
+        msg = f"the schedule was made for {topology.name!r}, and --topo {topo!r} differs; leave --topo out"
+        raise InputError(msg)
+    run = schedule_time(schedule, size_bytes=size_bytes)
+    return Timing(topology, schedule.demand.op.name, size_bytes, run.seconds, run.bottleneck)
