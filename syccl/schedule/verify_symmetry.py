@@ -128,8 +128,9 @@ def _composition_troubles(symmetry: Symmetry, index: dict[bytes, int]) -> Iterat
             yield f"generator {i}", f"times element {found.index(None)} is not among the elements"
             return
         products.append(product)
-        wrong = np.flatnonzero((chunks[product] != action[chunks]).any(axis=1))
-        if len(wrong):
+        # One element at a time: the whole table of chunk actions can be hundreds of megabytes.
+        wrong = [e for e, image in enumerate(product) if not np.array_equal(chunks[image], action[chunks[e]])]
+        if wrong:
             yield f"generator {i}", f"times element {wrong[0]} moves chunks otherwise than the two one after the other"
     reached = _reached(products)
     if reached < group.order:
