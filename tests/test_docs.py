@@ -1,0 +1,34 @@
+"""Links in the documentation lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")])
+LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    targets = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    linked = {(ROOT / "docs" / target).resolve() for target in LINK.findall(index) if "://" not in target}
+    assert [
+        page.name for page in sorted(ROOT.glob("docs/*.md")) if page.name != "index.md" and page not in linked
+    ] == []
+
+
+def test_readme_holds_the_two_commands_that_the_checks_run() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("python3 -m venv")] == [
+        "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/syccl synth --topo a100x32.yaml --op allreduce",
+        "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest",
+    ]
