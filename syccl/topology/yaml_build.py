@@ -146,11 +146,17 @@ class _Builder:
                 raise self.places.error(entry, name, f"node {one!r} is not declared{did_you_mean(one, ids)}")
         return [ids[one] for one in found]
 
+    def check_size(self, entry: Entry, name: str, *, nodes: int = 0, links: int = 0) -> None:
+        """Refuse what would make the graph too large, before it is made."""
+        if len(self.nodes) + nodes > MOST_NAMES:
+            raise self.places.error(entry, name, f"more than {MOST_NAMES} nodes")
+        if len(self.links) + links > MOST_LINKS:
+            raise self.places.error(entry, name, f"more than {MOST_LINKS} links")
+
     def add_nodes(self, entry: Entry, name: str, nodes: Sequence[Node]) -> list[int]:
         """Add the nodes that a field of an entry declares; return their ids."""
         first = len(self.nodes)
-        if first + len(nodes) > MOST_NAMES:
-            raise self.places.error(entry, name, f"more than {MOST_NAMES} nodes")
+        self.check_size(entry, name, nodes=len(nodes))
         for node in nodes:
             if node.name in self.ids:
                 raise self.places.error(entry, name, f"node name {node.name!r} is used twice; names must differ")
@@ -160,8 +166,7 @@ class _Builder:
 
     def add_links(self, entry: Entry, links: Sequence[Link], *, base: int) -> None:
         """Add links, their ends counted from a base."""
-        if len(self.links) + len(links) > MOST_LINKS:
-            raise self.places.error(entry, "", f"more than {MOST_LINKS} links")
+        self.check_size(entry, "", links=len(links))
         self.links += [Link(base + src, base + dst, rate, latency) for src, dst, rate, latency in links]
 
     def add_servers(self, template: ServerTemplate, *, fabric: bool) -> None:
@@ -177,12 +182,12 @@ class _Builder:
         ports = self.named(template, "ports", ids, template.nics if template.ports is None else template.ports)
         if fabric and not ports and template.ports is None:
             raise self.places.error(template, "", "no nics for the fabric to connect; name what it connects in ports")
-        joined = [(entry, self.entry_links(entry, ids)) for entry in template.links]
+        links = [link for entry in template.links for link in self.entry_links(entry, ids)]
+        self.check_size(template, field_name, nodes=len(servers) * len(local), links=len(servers) * len(links))
         for server in servers:
             base = len(self.nodes)
             self.add_nodes(template, field_name, [Node(f"{server}.{name}", kind, server) for name, kind in local])
-            for entry, links in joined:
-                self.add_links(entry, links, base=base)
+            self.add_links(template, links, base=base)
             self.ports += [[base + port for port in ports]] if ports else []
 
     def server_names(self, template: ServerTemplate) -> tuple[str, list[str]]:

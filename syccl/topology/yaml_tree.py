@@ -162,7 +162,7 @@ class _Reader:
             given[name] = self.value(child, hints[name], place)
         missing = [name for name in _required(kind) if name not in given]
         if missing:
-            self.fail(node, path or "topology", f"{' and '.join(missing)} missing; write it with its value")
+            self.fail(node, path or "topology", f"{' and '.join(missing)} missing; there is no default")
         entry = kind(**given)
         self.places.add(entry, path, lines)
         return entry
