@@ -1,0 +1,178 @@
+"""From ordered tasks to a program: steps with dependencies on representative ranks, lifted to all ranks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from syccl.collective import ALL, Demand
+from syccl.lowering.tasks import Block, Task, input_offset, output_offset
+from syccl.program import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
+from syccl.schedule import Schedule, Symmetry
+from syccl.simulate.machine import DryRun
+
+_Flag = tuple[int, int]
+"""(block, step) that another block of the rank waits for."""
+
+
+def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, *, protocol: str, name: str) -> Program:
+    """Return the program of all ranks in which every block keeps the order of a recorded run.
+
+    Parameters
+    ----------
+    tasks
+        Of the representative ranks, ``run`` being a recorded run of their machine.
+    name
+        Written into the file; runtimes ignore it.
+    """
+    blocks = sorted({task.block for task in tasks})
+    sequences = dict(zip(blocks, run.order, strict=True))
+    after = dependencies(tasks, run)
+    source = _operands(tasks, run)
+    demand, symmetry = schedule.demand, schedule.symmetry
+    ranks: dict[int, RankProgram] = {}
+    representatives = sorted({block.rank for block in blocks}) or list(range(demand.ranks))
+    for rank in representatives:
+        mine = [block for block in blocks if block.rank == rank]
+        made = _Assembly(tasks, {block: sequences[block] for block in mine}, after, source).blocks()
+        scratch = _scratch_chunks(made)
+        for image, lifted in _lift(made, rank, demand, symmetry):
+            ranks[image] = _rank_program(demand, image, scratch, lifted)
+    channels = max((block.channel for block in blocks), default=0) + 1
+    ordered = tuple(ranks[rank] for rank in sorted(ranks))
+    return Program(name, demand.op.name, protocol, channels, demand.chunks, ordered)
+
+
+def _rank_program(demand: Demand, rank: int, scratch: int, blocks: tuple[ThreadBlock, ...]) -> RankProgram:
+    per_block = max(1, demand.chunks // demand.ranks)
+    inputs = per_block if demand.op.source == "block" else demand.chunks
+    outputs = per_block if demand.op.target == "block" else demand.chunks
+    return RankProgram(rank, inputs, outputs, scratch, blocks)
+
+
+def _scratch_chunks(blocks: Sequence[ThreadBlock]) -> int:
+    ends = [
+        slot.offset + step.cnt
+        for block in blocks
+        for step in block.steps
+        for slot in (step.src, step.dst)
+        if slot.buffer is Buffer.SCRATCH
+    ]
+    return max(ends, default=0)
+
+
+def _operands(tasks: Sequence[Task], run: DryRun) -> list[Slot]:
+    """Return each task's source: reductions under one lock start from it, later ones add in place."""
+    first = {sequence[0] for sequence in run.lock_order if sequence}
+    return [task.dst if task.lock >= 0 and i not in first else task.src for i, task in enumerate(tasks)]
+
+
+def dependencies(tasks: Sequence[Task], run: DryRun) -> list[list[int]]:
+    """Return what each task must wait for in other blocks: prerequisites and lock order, without what others imply."""
+    place = {task: (b, i) for b, sequence in enumerate(run.order) for i, task in enumerate(sequence)}
+    before: list[set[int]] = [set(task.after) for task in tasks]
+    for sequence in run.lock_order:
+        for first, second in itertools.pairwise(sequence):
+            before[second].add(first)
+    implied: dict[int, frozenset[int]] = {}
+
+    def reach(task: int) -> frozenset[int]:
+        if task not in implied:
+            implied[task] = frozenset(before[task]).union(*(reach(other) for other in before[task]))
+        return implied[task]
+
+    kept = []
+    for task, needs in enumerate(before):
+        block = place[task][0]
+        last: dict[int, int] = {}
+        for need in needs:
+            b, i = place[need]
+            if b != block and i >= place[last.get(b, need)][1]:
+                last[b] = need
+        own = set(last.values())
+        covered = frozenset[int]().union(*(reach(need) for need in own)) if len(own) > 1 else frozenset()
+        kept.append(sorted(own - covered))
+    return kept
+
+
+class _Assembly:
+    """Thread blocks of one representative rank."""
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        sequences: dict[Block, tuple[int, ...]],
+        after: list[list[int]],
+        source: list[Slot],
+    ) -> None:
+        self.tasks, self.sequences, self.after, self.source = tasks, sequences, after, source
+        awaited = {need for sequence in sequences.values() for task in sequence for need in after[task]}
+        # Dependencies name blocks in eight bits, so blocks that others wait for come first.
+        self.order = sorted(sequences, key=lambda block: (awaited.isdisjoint(sequences[block]), block))
+        self.awaited = awaited
+        self.flag: dict[int, _Flag] = {}
+        for number, block in enumerate(self.order):
+            position = 0
+            for task in sequences[block]:
+                position += max(1, len(after[task]))
+                self.flag[task] = (number, position - 1)
+
+    def blocks(self) -> tuple[ThreadBlock, ...]:
+        return tuple(
+            ThreadBlock(number, block.send, block.recv, block.channel, tuple(self._steps(block)))
+            for number, block in enumerate(self.order)
+        )
+
+    def _steps(self, block: Block) -> list[Step]:
+        steps = []
+        for task in self.sequences[block]:
+            needs = [self.flag[need] for need in self.after[task]]
+            what = self.tasks[task]
+            steps += [Step(StepType.NOP, what.src, what.dst, 0, need) for need in needs[:-1]]
+            depends = needs[-1] if needs else None
+            steps.append(Step(what.type, self.source[task], what.dst, what.cnt, depends, task in self.awaited))
+        return steps
+
+
+def _lift(
+    blocks: tuple[ThreadBlock, ...], rank: int, demand: Demand, symmetry: Symmetry | None
+) -> list[tuple[int, tuple[ThreadBlock, ...]]]:
+    """Return the blocks of every image of a representative rank."""
+    if symmetry is None:
+        return [(rank, blocks)]
+    group = symmetry.group
+    lifted = []
+    for element in range(group.order):
+        move = _SlotMover(demand, rank, symmetry.chunks[element].tolist())
+        peers = [*group.ranks[element].tolist(), -1]
+        images = tuple(
+            ThreadBlock(
+                block.id,
+                peers[block.send],
+                peers[block.recv],
+                block.channel,
+                tuple(step._replace(src=move(step.src), dst=move(step.dst)) for step in block.steps),
+            )
+            for block in blocks
+        )
+        lifted.append((peers[rank], images))
+    return lifted
+
+
+class _SlotMover:
+    """Where a symmetry sends the slots of a representative rank; scratch keeps its place."""
+
+    def __init__(self, demand: Demand, rank: int, chunks: list[int]) -> None:
+        self.table: dict[Slot, Slot] = {}
+        held = [c for c, source in enumerate(demand.sources.tolist()) if source in {rank, ALL}]
+        wanted = [c for c, target in enumerate(demand.targets.tolist()) if target in {rank, ALL}]
+        for buffer, offset_of, chosen in (
+            (Buffer.INPUT, input_offset, held),
+            (Buffer.OUTPUT, output_offset, wanted),
+        ):
+            for chunk in chosen:
+                here = Slot(buffer, offset_of(demand, chunk))
+                self.table[here] = Slot(buffer, offset_of(demand, chunks[chunk]))
+
+    def __call__(self, slot: Slot) -> Slot:
+        return self.table.get(slot, slot)

@@ -1,0 +1,122 @@
+"""Lowering with choice: several wirings are tried in the quotient, the fastest program within the limits wins."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from syccl.lowering.emit import dependencies, emit
+from syccl.lowering.machine import machine_of
+from syccl.lowering.targets import Target
+from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
+from syccl.program import Program
+from syccl.schedule import Schedule
+from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol, chunk_loop
+from syccl.simulate.dry_run import dry_run
+from syccl.simulate.engine import run_static
+from syccl.simulate.machine import DryRun, recorded
+
+_SPARE = 1.2
+"""Channels are counted so that one fifth of a thread block's rate is left over."""
+_COPY_SHARE = 0.5
+"""Local copies should take no more than this share of the whole time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A schedule with the wiring, tasks and recorded order of its program.
+
+    Parameters
+    ----------
+    seconds
+        Simulated time of the program, chunk loop included.
+    excess
+        Which limit of the target it breaks, or None.
+    """
+
+    schedule: Schedule
+    wiring: Wiring
+    tasks: tuple[Task, ...]
+    run: DryRun
+    seconds: float
+    excess: str | None
+
+
+def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target, *, size_bytes: int) -> Lowered | None:
+    """Return the schedule lowered with one wiring, or None where the dry run ends in a deadlock."""
+    tasks = plan_tasks(schedule, wiring)
+    machine = machine_of(schedule, tasks, protocol, size_bytes=size_bytes)
+    run = dry_run(machine)
+    if run.stuck:
+        return None
+    loop = chunk_loop(size_bytes / schedule.demand.chunks, protocol)
+    done = run_static(recorded(machine, run), iterations=loop.iterations)
+    if done.stuck:
+        return None
+    return Lowered(schedule, wiring, tasks, run, done.seconds, _excess(schedule, tasks, run, target))
+
+
+def wirings(schedule: Schedule, protocol: Protocol, *, size_bytes: int, about_s: float) -> tuple[Wiring, ...]:
+    """Return the wirings worth trying.
+
+    Parameters
+    ----------
+    about_s
+        Estimate of the whole time in seconds; says how much each connection must carry.
+    """
+    plain = Wiring(1)
+    ends = ends_of(schedule, plain)
+    chunk_bytes = size_bytes / schedule.demand.chunks
+    rows = Counter(zip(ends.sender, ends.sender_peer, strict=True))
+    busiest = max(rows.values(), default=0) * chunk_bytes * protocol.wire_factor
+    needed = max(1, math.ceil(_SPARE * busiest / (about_s * THREAD_BLOCK_RATE)))
+    own = _copied_bytes(schedule, chunk_bytes) * protocol.wire_factor
+    copies = max(1, math.ceil(own / (_COPY_SHARE * about_s * THREAD_BLOCK_RATE)))
+    base = 1 << (needed - 1).bit_length()
+    loops = chunk_loop(chunk_bytes, protocol).iterations > 1
+    mixed = bool(schedule.transfers.reduce.any()) and not bool(schedule.transfers.reduce.all())
+    found = [Wiring(n, copy_blocks=copies) for n in (base, 2 * base)]
+    if loops and mixed:
+        found.append(Wiring(base, split=True, copy_blocks=copies))
+    return tuple(found)
+
+
+def _copied_bytes(schedule: Schedule, chunk_bytes: float) -> float:
+    demand = schedule.demand
+    return chunk_bytes * demand.chunks / demand.ranks if demand.op.source == "block" else 0.0
+
+
+def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target) -> str | None:
+    """Return in words the first limit that the program will break, counted without emitting it."""
+    blocks = Counter(task.block for task in tasks)
+    after = dependencies(tasks, run)
+    steps: Counter[Block] = Counter()
+    for task, needs in zip(tasks, after, strict=True):
+        steps[task.block] += max(1, len(needs))
+    per_rank = Counter(block.rank for block in blocks)
+    of_rank: Counter[int] = Counter()
+    for block, count in steps.items():
+        of_rank[block.rank] += count
+    awaited = {(tasks[need].block) for needs in after for need in needs}
+    counts = (
+        ("channels", 1 + max((block.channel for block in blocks), default=0), target.channels),
+        ("thread blocks", max(per_rank.values(), default=0), target.blocks),
+        ("steps in a thread block", max(steps.values(), default=0), target.steps),
+        ("awaited thread blocks", max(Counter(b.rank for b in awaited).values(), default=0), target.awaited_blocks),
+        (
+            "XML elements",
+            1 + schedule.demand.ranks + max((per_rank[r] + of_rank[r] for r in per_rank), default=0),
+            target.nodes,
+        ),
+        ("chunks", schedule.demand.chunks, target.chunks),
+    )
+    return next(
+        (f"{count} {what}, {target.name} allows {limit}" for what, count, limit in counts if count > limit), None
+    )
+
+
+def program_of(lowered: Lowered, protocol: Protocol, *, name: str) -> Program:
+    """Return the whole program of a lowered schedule."""
+    return emit(lowered.schedule, lowered.tasks, lowered.run, protocol=protocol.name, name=name)
