@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from syccl.errors import InputError
 from syccl.topology.model import Topology
+from syccl.topology.naming import shown
 
 _PARTS_SHOWN = 8
 
@@ -48,7 +49,7 @@ def _in_words(topology: Topology, part: Sequence[int]) -> str:
             runs[-1].append(rank)
         else:
             runs.append([rank])
-    names = [[topology.nodes[topology.gpus[rank]].name for rank in run] for run in runs]
+    names = [[shown(topology.nodes[topology.gpus[rank]].name) for rank in run] for run in runs]
     return ", ".join(run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in names)
 
 

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from syccl.errors import InputError
 from syccl.topology.model import Kind, Link, Node, Topology
-from syccl.topology.naming import did_you_mean
+from syccl.topology.naming import did_you_mean, shown
 
 _FIELDS = ("name", "gpus", "switches", "links")
 _BYTES_PER_GB = 1e9
@@ -86,7 +86,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _fail(source: str, field: str, problem: str) -> NoReturn:
-    msg = f"{source}: {field}: {problem}"
+    msg = f"{source}: {shown(field)}: {problem}"
     raise InputError(msg)
 
 

@@ -62,6 +62,11 @@ def as_pattern(name: str) -> str:
     return _LIKE_A_RANGE.sub(r"\\..", name.replace("\\", "\\\\"))
 
 
+def shown(name: str) -> str:
+    """Return a name as it is, or quoted where it would break a line."""
+    return name if name.isprintable() else repr(name)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a clause that offers the known names nearest to an unknown one; empty where none is near."""
     near = get_close_matches(name, list(known), n=_SHOWN)

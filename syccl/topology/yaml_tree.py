@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 import yaml
 
 from syccl.errors import InputError
-from syccl.topology.naming import did_you_mean
+from syccl.topology.naming import did_you_mean, shown
 from syccl.topology.yaml_format import Entry, Limits, TopologyFile
 
 MOST_CHARACTERS = 64 * 2**20
@@ -79,7 +79,7 @@ class _Reader:
     values: int = 0
 
     def fail(self, node: yaml.Node, path: str, problem: str) -> NoReturn:
-        msg = f"{self.places.source}:{node.start_mark.line + 1}: {path}: {problem}"
+        msg = f"{self.places.source}:{node.start_mark.line + 1}: {shown(path)}: {problem}"
         raise InputError(msg)
 
     def value(self, node: yaml.Node, kind: Any, path: str) -> Any:

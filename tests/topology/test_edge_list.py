@@ -44,6 +44,7 @@ def test_name_is_taken_from_the_file_where_it_states_one() -> None:
         ({"gpus": []}, r"links\[0\]: node 'a' is not declared"),
         ({"gpus": [], "links": []}, r"no GPU"),
         ({"link": []}, r"link: unknown field; .*did you mean 'links'"),
+        ({"a\nb": 1}, r"pair.json: 'a\\nb': unknown field"),
         ({"name": 3}, r"name: 3 is not a string"),
     ],
 )

@@ -112,6 +112,7 @@ def test_a_wrong_value_is_named_with_its_place(old: str, new: str, message: str)
         ("name: \x07", "a.yaml: not YAML"),
         ("name: *a", "a.yaml:1: not YAML: found undefined alias"),
         ("[" * 100_000, "a.yaml:1: not YAML"),
+        ('"a\\nb": x', r"a.yaml:1: 'a\nb': unknown field"),
         ("name: x", "a.yaml: topology 'x' has no GPU"),
         (
             "servers: [{count: 1, gpus: g}]\nfabric: {leaves: {names: l, by: rail, bandwidth: 1GB/s, latency: 0s}}",
