@@ -94,6 +94,22 @@ class FreeAction:
         inverses[np.arange(self.order)[:, None], self.elements] = np.arange(self.elements.shape[1], dtype=np.int32)
         return inverses
 
+    @cached_property
+    def products(self) -> NDArray[np.int64]:
+        """Index of every product of two elements, the second acting first; shape ``(order, order)``."""
+        sender = np.array(self.sender, dtype=np.int64)
+        return np.asarray(sender[self.elements[:, self.elements[:, self.free[0]]]])
+
+    @cached_property
+    def orders(self) -> NDArray[np.int64]:
+        """Order of every element, shape ``(order,)``."""
+        powers = np.arange(self.order)
+        orders = np.ones(self.order, dtype=np.int64)
+        while (powers != 0).any():
+            orders += powers != 0
+            powers = np.where(powers == 0, 0, self.products[np.arange(self.order), powers])
+        return orders
+
     def mover(self, start: int, end: int) -> int:
         """Return the index of the element that moves one free vertex to another of its orbit."""
         root = self.free[0]

@@ -18,9 +18,11 @@ from syccl.symmetry.search import Budget
 from syccl.symmetry.tower import Frame, Manner, climb
 from syccl.topology import Topology
 
-_PASSES = 6
+_PASSES = 20
 _FIRST_ROUNDS = (8,)
-_WORK_PER_ARC = 400
+_WORK = 100_000
+_WORK_PER_ARC = 600
+_EARLY_SHARPEN_WORK = 100_000
 _SHARPEN_WORK = 400_000
 _FIXED_SETS = 24
 
@@ -40,7 +42,7 @@ def find_group(topology: Topology, *, fixed_rank: int | None = None) -> Group:
         The identity alone where nothing better is found.
     """
     graph = collapse(topology)
-    budget = Budget(_WORK_PER_ARC * len(graph.table))
+    budget = Budget(_WORK + _WORK_PER_ARC * len(graph.table))
     if fixed_rank is None:
         action = _largest(graph, graph.gpus, graph.colours, budget)
     else:
@@ -66,13 +68,17 @@ def _largest(graph: Graph, gpus: Sequence[int], colours: Sequence[int], budget: 
     best = FreeAction.trivial(_root_first(stable, gpus), len(graph.arcs))
     for move, order in natural_generators(graph, stable, gpus, bound) if bound > 1 else ():
         best = best.extended(move, order) or best
-    if best.order < bound:
-        frame = Frame(graph, stable, best.free, bound, Displacements(graph, stable))
-        best = climb(frame, best, budget, Manner(rounds=_FIRST_ROUNDS))
-    if best.order < bound:
-        frame = _sharper(frame, best)
-        best = _climb_often(frame, FreeAction(frame.free, best.generators, best.elements), budget)
-    return best
+    if best.order >= bound:
+        return best
+    frame = _sharper(Frame(graph, stable, best.free, bound, Displacements(graph, stable)), best, _EARLY_SHARPEN_WORK)
+    best = climb(frame, _rebased(best, frame), budget, Manner(rounds=_FIRST_ROUNDS))
+    if best.order < frame.bound and frame.stable is stable:
+        frame = _sharper(frame, best, _SHARPEN_WORK)
+    return _climb_often(frame, _rebased(best, frame), budget)
+
+
+def _rebased(action: FreeAction, frame: Frame) -> FreeAction:
+    return FreeAction(frame.free, action.generators, action.elements)
 
 
 def _root_first(stable: Partition, gpus: Sequence[int]) -> tuple[int, ...]:
@@ -80,9 +86,12 @@ def _root_first(stable: Partition, gpus: Sequence[int]) -> tuple[int, ...]:
     return (root, *(v for v in gpus if v != root))
 
 
-def _sharper(frame: Frame, best: FreeAction) -> Frame:
-    """Return the frame with cells, and so the bound, made finer by setting one GPU of every orbit apart."""
-    if len(best.representatives) * len(frame.graph.table) > _SHARPEN_WORK:
+def _sharper(frame: Frame, best: FreeAction, work: int) -> Frame:
+    """Return the frame with cells, and so the bound, made finer by setting one GPU of every orbit apart.
+
+    The frame stays as it is when more arcs than ``work`` would have to be looked at.
+    """
+    if len(best.representatives) * len(frame.graph.table) > work:
         return frame
     stand_in = {v: best.representatives[best.orbit[v]] for v in best.free}
     stable = sharpened(frame.graph.arcs, frame.stable, stand_in)
@@ -92,13 +101,15 @@ def _sharper(frame: Frame, best: FreeAction) -> Frame:
 
 
 def _climb_often(frame: Frame, best: FreeAction, budget: Budget) -> FreeAction:
-    """Climb on from the best group, then afresh with other orders of primes, and keep the largest."""
+    """Climb on from the best group, then afresh with other orders of trials, and keep the largest."""
     base = best
-    for order_of_primes in range(_PASSES):
+    for attempt in range(_PASSES):
         if best.order >= frame.bound or budget.work <= 0:
             break
-        found = climb(frame, base, budget, Manner(order_of_primes))
+        found = climb(frame, base, budget, Manner(attempt))
         best = max(best, found, key=lambda action: action.order)
+        if found.order == 1 and not budget.capped:
+            break
         base = FreeAction.trivial(frame.free, len(frame.graph.arcs))
     return best
 

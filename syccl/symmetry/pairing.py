@@ -13,6 +13,8 @@ from syccl.symmetry.action import Displacements, FreeAction
 from syccl.symmetry.collapse import Graph
 from syccl.symmetry.refine import Partition, leaving_order, new_splitters, signatures
 
+_SETUP_WORK = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Goal:
@@ -53,7 +55,7 @@ class Pairing:
         self.domain, self.range = stable.copy(), stable.copy()
         self.colour = stable.cell
         self.image, self.preimage = [-1] * n, [-1] * n
-        self.work = 0
+        self.work = _SETUP_WORK + n // 2
         self._power: list[int] | None = None
         self._power_since = 0
         self._orbit = goal.action.orbit
@@ -170,6 +172,7 @@ class Pairing:
         if self.domain.size[cell] > 1:
             return True
         x, y = self.domain.order[cell], self.range.order[cell]
+        self.work += 1 + len(self._generators)
         self._fixed.append(x)
         self.image[x], self.preimage[y] = y, x
         self._due += [(g[x], h[y]) for g, h in zip(self._generators, self.goal.twist, strict=True)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,10 +12,10 @@ from syccl.symmetry.collapse import Graph
 from syccl.symmetry.pairing import Goal
 from syccl.symmetry.refine import Partition, individualised
 from syccl.symmetry.search import Budget, Search
+from syccl.symmetry.twists import straight, twists
 
+_SEED_STEP = 1_000_003
 _MODES = ("alike", "commuting", "twisted")
-_MAX_TWISTS = 64
-_MAX_TWISTED_ORDER = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +42,8 @@ class Frame:
 class Manner(NamedTuple):
     """How one pass tries extensions."""
 
-    order_of_primes: int = 0
-    """0 tries small primes first, 1 large ones first, other numbers seed a shuffle."""
+    attempt: int = 0
+    """0 tries small primes first, 1 large ones first; other numbers seed a shuffle of all choices."""
     rounds: tuple[int, ...] = (8, 100, 1500)
     """Dead ends to look at in one search, round by round; what a round settles is left out of the next."""
 
@@ -68,9 +67,15 @@ def climb(frame: Frame, base: FreeAction, budget: Budget, manner: Manner) -> Fre
 
 def _extend(frame: Frame, action: FreeAction, budget: Budget, manner: Manner) -> FreeAction | None:
     """Return the group made larger by a prime factor, trying the cheap and likely ways first."""
-    primes = _primes(frame.bound // action.order, manner.order_of_primes)
+    primes = _primes(frame.bound // action.order)
     targets = _targets(frame, action)
     unsettled = list(itertools.product(range(len(targets)), _MODES))
+    if manner.attempt == 1:
+        primes.reverse()
+    elif manner.attempt > 1:
+        rng = random.Random(manner.attempt * _SEED_STEP + action.order)
+        for choices in (primes, *targets, unsettled):
+            rng.shuffle(choices)
     for failures in manner.rounds:
         capped = []
         for late, mode in unsettled:
@@ -82,13 +87,16 @@ def _extend(frame: Frame, action: FreeAction, budget: Budget, manner: Manner) ->
             if budget.capped:
                 capped.append((late, mode))
         unsettled = capped
+    budget.capped = bool(unsettled)
     return None
 
 
 def _try(frame: Frame, action: FreeAction, trial: _Trial, limits: tuple[Budget, int]) -> FreeAction | None:
     budget, failures = limits
     displacements = frame.displacements if trial.mode == "alike" else None
-    for twist in _twists(frame, action, trial):
+    twisted = trial.mode == "twisted"
+    options = twists(action, trial.target, frame.displacements, budget) if twisted else [straight(action)]
+    for twist in options:
         if budget.work <= 0:
             return None
         images = tuple(action.elements[i].tolist() for i in twist)
@@ -99,8 +107,8 @@ def _try(frame: Frame, action: FreeAction, trial: _Trial, limits: tuple[Budget, 
     return None
 
 
-def _primes(n: int, order_of_primes: int) -> list[int]:
-    """Return the prime factors of ``n``, each once, in the order to try them."""
+def _primes(n: int) -> list[int]:
+    """Return the prime factors of ``n``, each once, ascending."""
     primes = []
     divisor = 2
     while n > 1:
@@ -110,10 +118,6 @@ def _primes(n: int, order_of_primes: int) -> list[int]:
         n //= divisor
         if divisor not in primes:
             primes.append(divisor)
-    if order_of_primes == 1:
-        primes.reverse()
-    elif order_of_primes > 1:
-        random.Random(order_of_primes).shuffle(primes)
     return primes
 
 
@@ -141,44 +145,3 @@ def _targets(frame: Frame, action: FreeAction) -> tuple[list[int], list[int]]:
         (rest if seen.cell[v] in classes else first).append(v)
         classes.add(seen.cell[v])
     return first, rest
-
-
-def _twists(frame: Frame, action: FreeAction, trial: _Trial) -> Iterator[tuple[int, ...]]:
-    """Yield the elements (indices) that the generators may turn into when the new automorphism passes them."""
-    root = frame.free[0]
-    straight = tuple(action.sender[int(generator[root])] for generator in action.generators)
-    if trial.mode != "twisted":
-        yield straight
-        return
-    if not action.generators or action.order > _MAX_TWISTED_ORDER:
-        return
-    choices = [_alike(frame, action, trial.target, element) for element in straight]
-    tried = itertools.islice(itertools.product(*choices), 16 * _MAX_TWISTS)
-    yield from itertools.islice((t for t in tried if t != straight and _is_automorphism(action, t)), _MAX_TWISTS)
-
-
-def _alike(frame: Frame, action: FreeAction, target: int, element: int) -> list[int]:
-    """Return the elements that displace the target as one displaces the root."""
-    root = frame.free[0]
-    kind = int(frame.displacements.row(root)[0][action.elements[element, root]])
-    types = frame.displacements.row(target)[0]
-    return [i for i in range(action.order) if int(types[action.elements[i, target]]) == kind]
-
-
-def _is_automorphism(action: FreeAction, images: Sequence[int]) -> bool:
-    """Return whether sending the generators to these elements defines an automorphism of the group."""
-    root = action.free[0]
-    index = {int(row[root]): i for i, row in enumerate(action.elements)}
-    result = {0: 0}
-    frontier = [0]
-    while frontier:
-        element = frontier.pop()
-        for generator, image in zip(action.generators, images, strict=True):
-            product = index[int(generator[action.elements[element, root]])]
-            mapped = index[int(action.elements[image, action.elements[result[element], root]])]
-            if product not in result:
-                result[product] = mapped
-                frontier.append(product)
-            elif result[product] != mapped:
-                return False
-    return len(set(result.values())) == action.order
