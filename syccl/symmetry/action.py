@@ -13,7 +13,7 @@ from syccl.symmetry.collapse import Graph
 from syccl.symmetry.group import Permutation
 from syccl.symmetry.refine import Partition
 
-_HOPS = 8
+_MAX_HOPS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class FreeAction:
 
 
 class Displacements:
-    """Which pairs of vertices look alike: a hash of the walks from one to the other of up to 8 hops."""
+    """Which pairs of vertices look alike: a hash of the walks from one to the other that are not too long."""
 
     def __init__(self, graph: Graph, stable: Partition) -> None:
         table = graph.table
@@ -131,16 +131,22 @@ class Displacements:
     def row(self, vertex: int) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
         """Return for each vertex the type of its displacement from one vertex, and its distance in hops."""
         if vertex not in self._rows:
-            self._rows[vertex] = self._walks(vertex)
+            self._rows[vertex] = self._walks(vertex, self._depth)
         return self._rows[vertex]
 
-    def _walks(self, vertex: int) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
+    @cached_property
+    def _depth(self) -> int:
+        """Hops from vertex 0 to the farthest: walks of as many hops tell most pairs apart, in any part of the graph."""
+        hops = self._walks(0, _MAX_HOPS)[1]
+        return int(hops[hops <= _MAX_HOPS].max(initial=1))
+
+    def _walks(self, vertex: int, depth: int) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
         n = len(self._starts) - 1
         count = np.zeros(n, dtype=np.uint64)
         count[vertex] = 1
-        types, hops = count.copy(), np.full(n, _HOPS + 1, dtype=np.int8)
+        types, hops = count.copy(), np.full(n, depth + 1, dtype=np.int8)
         hops[vertex] = 0
-        for hop in range(1, _HOPS + 1):
+        for hop in range(1, depth + 1):
             sums = np.zeros(len(self._heads) + 1, dtype=np.uint64)
             np.cumsum(count[self._heads] * self._weights, out=sums[1:])
             count = sums[self._starts[1:]] - sums[self._starts[:-1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -156,6 +157,23 @@ class Group:
             frontier = np.array(fresh, dtype=np.int32)
         return cls(topology, generators, np.array(rows, dtype=np.int32))
 
+    def largest_part(self, accepts: Callable[[int], bool]) -> Group:
+        """Return a subgroup of an accepted order, grown greedily from powers of the generators.
+
+        Parameters
+        ----------
+        accepts
+            Says whether an order is acceptable; 1 must be.
+        """
+        part = trivial_group(self.topology)
+        for generator in self.generators:
+            for power in _powers(generator):
+                larger = Group.generated(self.topology, (*part.generators, power), limit=self.order)
+                if larger.order > part.order and accepts(larger.order):
+                    part = larger
+                    break
+        return part
+
     @property
     def order(self) -> int:
         """Number of elements."""
@@ -217,6 +235,15 @@ class Group:
         index = {row.tobytes(): i for i, row in enumerate(self.elements)}
         inverses = np.argsort(self.elements, axis=1).astype(np.int32)
         return np.array([index[row.tobytes()] for row in inverses], dtype=np.int32)
+
+
+def _powers(generator: Permutation) -> Iterator[Permutation]:
+    """Yield a permutation and its powers up to, without, the identity."""
+    power = generator.astype(np.int32)
+    identity = np.arange(len(generator), dtype=np.int32)
+    while not np.array_equal(power, identity):
+        yield power
+        power = generator[power].astype(np.int32)
 
 
 def orbits(images: NDArray[np.int32]) -> tuple[tuple[int, ...], ...]:
