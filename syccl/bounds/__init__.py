@@ -1,1 +1,8 @@
 """What no schedule can beat."""
+
+from syccl.bounds.bandwidth import BandwidthBound as BandwidthBound
+from syccl.bounds.bandwidth import Cut as Cut
+from syccl.bounds.describe import describe as describe
+from syccl.bounds.describe import describe_cut as describe_cut
+from syccl.bounds.lower import Bound as Bound
+from syccl.bounds.lower import lower_bound as lower_bound
