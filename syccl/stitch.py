@@ -31,6 +31,14 @@ class Rows:
     after: list[list[int]]
 
 
+@dataclass(frozen=True)
+class Timed:
+    """Hops with their starts in a list schedule."""
+
+    rows: Rows
+    timing: Timing
+
+
 def rows_of(pieces: Sequence[Piece]) -> Rows:
     """Return the hops of all pieces; a hop waits for the hops of its piece into its sender of lower stage."""
     rows = Rows([], [], [], [], [], [])
@@ -59,8 +67,13 @@ def job_shop(rows: Rows, quotient: Quotient, chunk_bytes: float) -> JobShop:
     return JobShop([uses[c] for c in classes], [float(latency[c]) for c in classes], rows.after)
 
 
-def best_timing(rows: Rows, shop: JobShop, pieces: int) -> Timing:
-    """Return the shortest of the list schedules under each weight of piece order."""
+def time_pieces(pieces: Sequence[Piece], quotient: Quotient, chunk_bytes: float) -> Timed:
+    """Return the hops of all pieces in the shortest of the list schedules under each weight of piece order."""
+    rows = rows_of(pieces)
+    return Timed(rows, _best_timing(rows, job_shop(rows, quotient, chunk_bytes), len(pieces)))
+
+
+def _best_timing(rows: Rows, shop: JobShop, pieces: int) -> Timing:
     tail = tails(shop)
     share = max(tail, default=0.0) / max(1, pieces)
     best: Timing | None = None
@@ -72,20 +85,18 @@ def best_timing(rows: Rows, shop: JobShop, pieces: int) -> Timing:
     return best if best is not None else Timing([], 0.0)
 
 
-def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, *, size_bytes: int, maker: str = "syccl") -> Schedule:
+def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, timed: Timed) -> Schedule:
     """Return the schedule that carries out ``pieces`` and all their images.
 
     Parameters
     ----------
     pieces
         For allgather and reducescatter the same number for every representative root.
-    size_bytes
-        Total buffer for which the order of transfers is made.
+    timed
+        When each hop of the pieces starts: the order of transfers.
     """
-    group = quotient.group
+    group, rows, timing = quotient.group, timed.rows, timed.timing
     demand, chunk, images = _chunks(op, pieces, quotient)
-    rows = rows_of(pieces)
-    timing = best_timing(rows, job_shop(rows, quotient, size_bytes / demand.chunks), len(pieces))
     sequence = sorted(range(len(rows.piece)), key=lambda i: (timing.start_s[i], i))
     routes: dict[tuple[int, ...], int] = {}
     table = [routes.setdefault(quotient.route(rows.src[i], rows.dst[i]), len(routes)) for i in sequence]
@@ -100,7 +111,7 @@ def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, *, size_bytes: i
         order=np.arange(len(sequence), dtype=np.int32),
     )
     symmetry = Symmetry(group, images) if group.order > 1 else None
-    return Schedule(group.topology, demand, tuple(routes), transfers, symmetry, maker)
+    return Schedule(group.topology, demand, tuple(routes), transfers, symmetry)
 
 
 def _chunks(op: Op, pieces: Sequence[Piece], quotient: Quotient) -> tuple[Demand, list[int], NDArray[np.int32]]:

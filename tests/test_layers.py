@@ -27,6 +27,7 @@ LAYERS = (
     ("sketch",),
     ("solve",),
     ("stitch",),
+    ("planning",),
     ("pipeline",),
     ("report",),
     ("cli",),

@@ -58,7 +58,9 @@ def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target
     return Lowered(schedule, wiring, tasks, run, done.seconds, _excess(schedule, tasks, run, target))
 
 
-def wirings(schedule: Schedule, protocol: Protocol, *, size_bytes: int, about_s: float) -> tuple[Wiring, ...]:
+def wirings(
+    schedule: Schedule, protocol: Protocol, target: Target, *, size_bytes: int, about_s: float
+) -> tuple[Wiring, ...]:
     """Return the wirings worth trying.
 
     Parameters
@@ -71,9 +73,10 @@ def wirings(schedule: Schedule, protocol: Protocol, *, size_bytes: int, about_s:
     chunk_bytes = size_bytes / schedule.demand.chunks
     rows = Counter(zip(ends.sender, ends.sender_peer, strict=True))
     busiest = max(rows.values(), default=0) * chunk_bytes * protocol.wire_factor
-    needed = max(1, math.ceil(_SPARE * busiest / (about_s * THREAD_BLOCK_RATE)))
+    longest = max(rows.values(), default=0) / target.steps
+    needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * THREAD_BLOCK_RATE, 1.0)))
     own = _copied_bytes(schedule, chunk_bytes) * protocol.wire_factor
-    copies = max(1, math.ceil(own / (_COPY_SHARE * about_s * THREAD_BLOCK_RATE)))
+    copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
     base = 1 << (needed - 1).bit_length()
     loops = chunk_loop(chunk_bytes, protocol).iterations > 1
     mixed = bool(schedule.transfers.reduce.any()) and not bool(schedule.transfers.reduce.all())

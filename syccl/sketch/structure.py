@@ -210,7 +210,7 @@ class _Grower:
         scale = self.router.scale
         average = self._average(crossing)
         local = np.where(self.router.crossing | self.router.missing, 0.0, self.costs).sum(axis=1)
-        total = self.costs + local[None, :] + scale * _OPEN / (1.0 + self.uses) + self.noise
+        total: Floats = self.costs + local[None, :] + scale * _OPEN / (1.0 + self.uses) + self.noise
         total += scale * _EVEN * (self.uses - average) / (average + 2.0)
         total[~crossing] = np.inf
         return total

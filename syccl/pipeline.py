@@ -1,0 +1,314 @@
+"""The main job, once through: topology -> symmetry -> bound -> plans -> schedule -> verify -> program -> verify."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from syccl.baselines import baseline_times
+from syccl.bounds import Bound, lower_bound
+from syccl.collective import Demand, Op
+from syccl.collective.datatypes import element_bytes
+from syccl.errors import GaveUpError, InputError, InternalError
+from syccl.findings import Finding, errors
+from syccl.lowering.lower import Lowered, lower, program_of, wirings
+from syccl.lowering.targets import EXECUTOR
+from syccl.planning import Plan, Problem, plans
+from syccl.program import Program
+from syccl.program.verify import verify_program
+from syccl.schedule import Schedule
+from syccl.schedule.verify import verify_schedule
+from syccl.simulate.cost import Protocol, protocol_named
+from syccl.simulate.program_time import simulate_program
+from syccl.simulate.schedule_time import schedule_time
+from syccl.sketch.price import Pricing, price
+from syccl.sketch.quotient import Quotient
+from syccl.stitch import stitch
+from syccl.symmetry import Group
+from syccl.symmetry.automorphisms import find_group
+from syccl.symmetry.dimensions import islands
+from syccl.topology import Topology
+from syccl.topology.check import require_connected
+
+LARGEST_DEFAULT_PROGRAM = 128
+"""Above this many ranks no program is made unless asked for: its file would have millions of steps."""
+
+_PLANS_LOWERED = 4
+_CLOSE_ENOUGH = 1.005
+"""A program with fewer chunks wins when it is within this factor of the fastest."""
+
+ENGINE_OPS = ("allgather", "reducescatter", "allreduce")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for, beside topology and collective.
+
+    Parameters
+    ----------
+    size_bytes
+        Total size as nccl-tests counts it (see ``Demand``).
+    jobs
+        Processes that lower candidates at the same time; does not change the result.
+    time_limit_s
+        Seconds after which the best plan so far is taken; None for no limit.
+    want_program
+        Whether to lower to a runtime program; None: up to 128 ranks.
+    """
+
+    size_bytes: int
+    datatype: str = "float32"
+    protocol: str = "Simple"
+    jobs: int = 1
+    time_limit_s: float | None = None
+    want_program: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Synthesis:
+    """A verified schedule, its program, and what they are measured against; times in seconds.
+
+    ``bottleneck`` is a link id; ``baselines`` are in microseconds.
+    """
+
+    topology: Topology
+    demand: Demand
+    schedule: Schedule
+    program: Program | None
+    group: Group
+    bound: Bound
+    tree_bound_s: float | None
+    schedule_time_s: float
+    program_time_s: float | None
+    bottleneck: int | None
+    baselines: dict[str, float]
+    explain: dict[str, object]
+    synthesis_s: float
+    hit_time_limit: bool
+
+
+@dataclass
+class _Clock:
+    """Wall clock of one synthesis; only a time limit given by the user may change what is made."""
+
+    limit_s: float | None
+    began: float = field(default_factory=time.monotonic)
+    hit: bool = False
+
+    def spent_s(self) -> float:
+        return time.monotonic() - self.began
+
+    def is_over(self) -> bool:
+        if self.limit_s is not None and self.spent_s() > self.limit_s:
+            self.hit = True
+        return self.hit
+
+
+def synthesize(
+    topology: Topology,
+    op: Op,
+    options: Options,
+    *,
+    root: int = 0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Synthesis:
+    """Return a verified schedule (and program) for a collective, with its certified bound.
+
+    Raises
+    ------
+    InputError
+        When the topology is not connected, the size does not fit the datatype, or the collective is not supported.
+    GaveUpError
+        When no program fits the limits of the runtime.
+    InternalError
+        When the result fails verification.
+    """
+    clock = _Clock(options.time_limit_s)
+    _check(topology, op, options)
+    progress("finding symmetry")
+    group = find_group(topology)
+    elements = options.size_bytes // element_bytes(options.datatype)
+    if op.source == op.target == "all":
+        # Chunks come in multiples of the order, and must be a power of two that cuts the elements evenly.
+        group = group.largest_part(lambda order: order & (order - 1) == 0 and elements % order == 0)
+    parts = islands(topology, group)
+    progress("bounding")
+    bound = lower_bound(topology, op, size_bytes=options.size_bytes, group=group, islands=parts, root=root)
+    quotient = Quotient.of(topology, group)
+    progress("pricing trees")
+    pricing = price(op.name, quotient)
+    problem = Problem(
+        op=op,
+        size_bytes=options.size_bytes,
+        elements=elements,
+        group=group,
+        quotient=quotient,
+        islands=parts,
+        unit_s_per_byte=pricing.lp_value,
+        bandwidth_s=bound.bandwidth_s,
+        latency_s=bound.latency_s,
+    )
+    found = plans(problem, progress=progress)
+    choice = _choose(problem, found, options, clock, progress)
+    return _finish(problem, bound, pricing, choice, options, clock, progress)
+
+
+def _check(topology: Topology, op: Op, options: Options) -> None:
+    if op.name not in ENGINE_OPS:
+        msg = f"{op.name} is not synthesized yet; choose one of {', '.join(ENGINE_OPS)}"
+        raise InputError(msg)
+    width = element_bytes(options.datatype)
+    if options.size_bytes <= 0 or options.size_bytes % width:
+        msg = f"size {options.size_bytes} bytes is no positive multiple of {width}, the bytes of one {options.datatype}"
+        raise InputError(msg)
+    require_connected(topology)
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    plan: Plan
+    schedule: Schedule
+    lowered: Lowered | None
+    trials: list[dict[str, object]]
+
+
+def _choose(
+    problem: Problem,
+    found: Sequence[Plan],
+    options: Options,
+    clock: _Clock,
+    progress: Callable[[str], None],
+) -> _Choice:
+    """Return the best plan: by program time where a program is wanted, else by schedule time."""
+    wanted = options.want_program
+    if wanted is None:
+        wanted = problem.quotient.ranks <= LARGEST_DEFAULT_PROGRAM
+    if not wanted:
+        best = found[0]
+        return _Choice(best, _scheduled(problem, best), None, [_trial(plan) for plan in found[:_PLANS_LOWERED]])
+    protocol = protocol_named(options.protocol)
+    fitting: list[tuple[Plan, Lowered]] = []
+    trials: list[dict[str, object]] = []
+    for plan in found:
+        if len(fitting) >= _PLANS_LOWERED or (fitting and clock.is_over()):
+            break
+        if _elements_needed(problem, plan) > EXECUTOR.nodes:
+            continue
+        progress(f"lowering {plan.name}, {plan.count} pieces")
+        lowered = _lowerings(problem, plan, protocol, trials)
+        if lowered is not None:
+            fitting.append((plan, lowered))
+    if not fitting:
+        broken = next((str(t["limit"]) for t in trials if t.get("limit")), "every plan needs too many XML elements")
+        msg = f"no program fits the runtime: {broken}; ask for a schedule instead (-o FILE.json)"
+        raise GaveUpError(msg)
+    fastest = min(lowered.seconds for _, lowered in fitting)
+    close = [(plan, low) for plan, low in fitting if low.seconds <= fastest * _CLOSE_ENOUGH]
+    plan, lowered = min(close, key=lambda pair: (problem.chunks(pair[0].count), pair[1].seconds))
+    return _Choice(plan, lowered.schedule, lowered, trials)
+
+
+def _elements_needed(problem: Problem, plan: Plan) -> int:
+    """Return a lower estimate of the XML elements that one rank's parser holds: its own steps and all ranks."""
+    hops = sum(len(piece.hops) for piece in plan.pieces)
+    return 2 * hops // problem.roots + problem.quotient.ranks
+
+
+def _scheduled(problem: Problem, plan: Plan) -> Schedule:
+    return stitch(problem.op, plan.pieces, problem.quotient, plan.timed)
+
+
+def _lowerings(problem: Problem, plan: Plan, protocol: Protocol, trials: list[dict[str, object]]) -> Lowered | None:
+    """Return the fastest program of a plan within the limits of the runtime, noting every trial."""
+    schedule = _scheduled(problem, plan)
+    best: Lowered | None = None
+    for wiring in wirings(schedule, protocol, EXECUTOR, size_bytes=problem.size_bytes, about_s=plan.seconds):
+        lowered = lower(schedule, wiring, protocol, EXECUTOR, size_bytes=problem.size_bytes)
+        channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
+        trial = {**_trial(plan), "channels": channels}
+        trial["program_us"] = None if lowered is None else lowered.seconds * 1e6
+        trial["limit"] = "deadlock in the dry run" if lowered is None else lowered.excess
+        trials.append(trial)
+        if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
+            best = lowered
+    return best
+
+
+def _trial(plan: Plan) -> dict[str, object]:
+    return {"plan": plan.name, "pieces": plan.count, "schedule_us": plan.seconds * 1e6}
+
+
+def _finish(
+    problem: Problem,
+    bound: Bound,
+    pricing: Pricing,
+    choice: _Choice,
+    options: Options,
+    clock: _Clock,
+    progress: Callable[[str], None],
+) -> Synthesis:
+    """Verify, lift, simulate and compare what was chosen."""
+    topology, protocol = problem.group.topology, protocol_named(options.protocol)
+    progress("verifying")
+    _require_clean(verify_schedule(choice.schedule), "schedule")
+    timed = schedule_time(choice.schedule, size_bytes=options.size_bytes)
+    program = program_time = None
+    bottleneck = timed.bottleneck
+    if choice.lowered is not None:
+        program = program_of(choice.lowered, protocol, name=f"{problem.op.name}.{topology.name}")
+        _require_clean(verify_program(program, size_bytes=options.size_bytes), "program")
+        simulated = simulate_program(program, topology, size_bytes=options.size_bytes, group=problem.group)
+        program_time, bottleneck = simulated.seconds, simulated.bottleneck
+    baselines: dict[str, float] = {}
+    if program is not None:
+        progress("comparing with rings and trees")
+        baselines = baseline_times(
+            topology, problem.op, problem.islands, size_bytes=options.size_bytes, protocol=protocol, group=problem.group
+        )
+    return Synthesis(
+        topology=topology,
+        demand=choice.schedule.demand,
+        schedule=choice.schedule,
+        program=program,
+        group=problem.group,
+        bound=bound,
+        tree_bound_s=_tree_bound_s(problem, pricing),
+        schedule_time_s=timed.seconds,
+        program_time_s=program_time,
+        bottleneck=bottleneck,
+        baselines=baselines,
+        explain=_account(problem, pricing, choice),
+        synthesis_s=clock.spent_s(),
+        hit_time_limit=clock.hit,
+    )
+
+
+def _require_clean(findings: Sequence[Finding], what: str) -> None:
+    wrong = errors(findings)
+    if wrong:
+        first = wrong[0]
+        msg = f"the {what} made here is wrong ({len(wrong)} findings): {first.rule} at {first.where}: {first.message}"
+        raise InternalError(msg)
+
+
+def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
+    """Return the least time of any mix of trees, seconds."""
+    share = problem.size_bytes if problem.sums_everywhere else problem.size_bytes / problem.quotient.ranks
+    return pricing.dual_bound * share
+
+
+def _account(problem: Problem, pricing: Pricing, choice: _Choice) -> dict[str, object]:
+    return {
+        "symmetry_order": problem.group.order,
+        "root_orbits": problem.roots,
+        "link_orbits": problem.quotient.orbits,
+        "islands": len(problem.islands),
+        "pricing_rounds": pricing.rounds,
+        "columns": len(pricing.columns),
+        "lp_value_s_per_byte": pricing.lp_value,
+        "dual_bound_s_per_byte": pricing.dual_bound,
+        "winner": choice.plan.name,
+        "winner_pieces": choice.plan.count,
+        "trials": choice.trials,
+    }
