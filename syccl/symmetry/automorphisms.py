@@ -6,7 +6,6 @@ of the GPUs makes the search quick. Every generator is checked link by link befo
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 
 from syccl.symmetry.action import Displacements, FreeAction
@@ -15,6 +14,7 @@ from syccl.symmetry.digits import natural_generators
 from syccl.symmetry.group import Group, link_permutation, trivial_group
 from syccl.symmetry.refine import Partition, common_divisor, refine, sharpened
 from syccl.symmetry.search import Budget
+from syccl.symmetry.stabiliser import stabiliser
 from syccl.symmetry.tower import Frame, Manner, climb
 from syccl.topology import Topology
 
@@ -24,7 +24,6 @@ _WORK = 100_000
 _WORK_PER_ARC = 600
 _EARLY_SHARPEN_WORK = 100_000
 _SHARPEN_WORK = 400_000
-_FIXED_SETS = 24
 
 
 def find_group(topology: Topology, *, fixed_rank: int | None = None) -> Group:
@@ -46,7 +45,7 @@ def find_group(topology: Topology, *, fixed_rank: int | None = None) -> Group:
     if fixed_rank is None:
         action = _largest(graph, graph.gpus, graph.colours, budget)
     else:
-        action = _stabiliser(graph, graph.gpus[fixed_rank], budget)
+        action = stabiliser(graph, graph.gpus[fixed_rank], budget, _largest)
     return _checked(topology, graph, action)
 
 
@@ -112,58 +111,3 @@ def _climb_often(frame: Frame, best: FreeAction, budget: Budget) -> FreeAction:
             break
         base = FreeAction.trivial(frame.free, len(frame.graph.arcs))
     return best
-
-
-def _stabiliser(graph: Graph, root: int, budget: Budget) -> FreeAction:
-    """Return a group that fixes a GPU, and some others, and acts freely on the rest, with few orbits.
-
-    Sets of fixed GPUs are looked at best first: by the orbits that would be left if the group were as large as the
-    cells allow.
-    """
-    best = FreeAction.trivial((root,), len(graph.arcs))
-    fewest = len(graph.gpus)
-    queue = [_with_fixed(graph, (root,))]
-    seen = {queue[0][1]}
-    for _ in range(_FIXED_SETS):
-        if not queue or queue[0][0] >= fewest:
-            break
-        _, fixed = heapq.heappop(queue)
-        moved = [v for v in graph.gpus if v not in set(fixed)]
-        action = _largest(graph, moved, _apart(graph, fixed), budget)
-        orbits = len(fixed) + len(action.representatives)
-        if orbits < fewest:
-            best, fewest = action, orbits
-        for child in _children(graph, fixed):
-            if child[1] not in seen:
-                seen.add(child[1])
-                heapq.heappush(queue, child)
-    return best
-
-
-def _apart(graph: Graph, fixed: Sequence[int]) -> list[int]:
-    """Return the colours of the graph with some vertices set apart, each from all others."""
-    colours = list(graph.colours)
-    for i, vertex in enumerate(fixed):
-        colours[vertex] = len(colours) + i
-    return colours
-
-
-def _with_fixed(graph: Graph, fixed: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-    """Return the least number of orbits when some GPUs are fixed, and all GPUs that stay in place with them."""
-    stable = Partition(_apart(graph, fixed))
-    refine(graph.arcs, stable)
-    lone = tuple(v for v in graph.gpus if stable.size[stable.cell[v]] == 1)
-    moved = [v for v in graph.gpus if stable.size[stable.cell[v]] > 1]
-    return len(lone) + len(moved) // max(1, common_divisor(stable, moved)), lone
-
-
-def _children(graph: Graph, fixed: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
-    """Return the sets that also fix one GPU of a cell, or all of it."""
-    stable = Partition(_apart(graph, fixed))
-    refine(graph.arcs, stable)
-    cells: dict[int, list[int]] = {}
-    for v in graph.gpus:
-        if stable.size[stable.cell[v]] > 1:
-            cells.setdefault(stable.cell[v], []).append(v)
-    more = [members[:count] for members in cells.values() for count in (1, len(members))]
-    return [_with_fixed(graph, (*fixed, *members)) for members in more]
