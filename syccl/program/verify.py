@@ -1,0 +1,209 @@
+"""Proves that a program computes its collective on every rank, always ends and has no race; or says why not.
+
+Everything follows from the program itself: nothing that made it is asked. In order: structure, messages and
+dependences, deadlock with bounded FIFOs, then for every kind of call (in place, out of place) races and the values
+that each chunk ends up with. A stage with errors ends the check, since later stages would only repeat them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from typing import Final
+
+from syccl.findings import Finding, errors
+from syccl.program.columns import BUFFERS, READS_SOURCE, TYPES, WRITES_TARGET, Columns, columns, indices
+from syccl.program.dataflow import Flow, Values, likely_root, run, wrong_outputs
+from syccl.program.deadlock import legal_order
+from syccl.program.ir import Buffer, Program, StepType
+from syccl.program.matching import match
+from syccl.program.memory import Memory, Operands, memory, operands
+from syccl.program.msccl_xml import dialect_findings, read_xml
+from syccl.program.order import Parts
+from syccl.program.races import Clocks, Race, clocks, races
+from syccl.program.semantics import ROOTED
+from syccl.program.structure import block_findings, header_findings, step_findings
+
+MOST: Final = 8
+"""Findings of one rule that are listed one by one."""
+
+
+def verify_text(text: str, *, source: str, size_bytes: int | None = None) -> tuple[Finding, ...]:
+    """Return what is wrong with a runtime file: its form and its program.
+
+    Parameters
+    ----------
+    text, source
+        The file and its name, as for ``read_xml``.
+    size_bytes
+        As for ``verify_program``.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read.
+    """
+    program = read_xml(text, source=source)
+    return (*dialect_findings(text), *verify_program(program, size_bytes=size_bytes))
+
+
+def verify_program(program: Program, *, size_bytes: int | None = None) -> tuple[Finding, ...]:
+    """Return what is wrong with a program, what limits its use, and what is worth knowing.
+
+    Parameters
+    ----------
+    program
+        The program.
+    size_bytes
+        Size of the call in nccl-tests' sense. With it a program that hangs at this size is wrong; without it the
+        sizes up to which it runs are a warning.
+
+    Returns
+    -------
+    tuple of Finding
+        No errors: the program is right for every timing. Of each rule the first few are listed.
+    """
+    return tuple(_capped(_stages(program, size_bytes)))
+
+
+def _capped(found: Iterator[Finding]) -> Iterator[Finding]:
+    """Keep the first few findings of each rule and count the rest."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for finding in found:
+        seen[finding.severity, finding.rule] += 1
+        if seen[finding.severity, finding.rule] <= MOST:
+            yield finding
+    for (severity, rule), count in seen.items():
+        if count > MOST:
+            yield Finding(severity, rule, "", f"{count - MOST} more of this kind")
+
+
+def _blocks(found: list[Finding]) -> bool:
+    """Return whether later stages cannot be run: limits are overstepped by programs that are otherwise right."""
+    return any(finding.rule != "limit" for finding in errors(found))
+
+
+def _stages(program: Program, size_bytes: int | None) -> Iterator[Finding]:
+    header = list(header_findings(program))
+    yield from header
+    if _blocks(header):
+        return
+    table = columns(program)
+    structure = [*block_findings(program), *step_findings(program, table)]
+    yield from structure
+    if _blocks(structure):
+        return
+    matching, unmatched = match(program, table)
+    yield from unmatched
+    if unmatched:
+        return
+    run_order, stuck = legal_order(program, table, matching, size_bytes=size_bytes)
+    yield from stuck
+    if run_order is not None:
+        yield from _meaning(program, table, run_order)
+
+
+def _meaning(program: Program, table: Columns, run_order: tuple[Parts, list[int]]) -> Iterator[Finding]:
+    """Check what depends on how a call passes its buffers; equal findings of both kinds of call are told once."""
+    parts, order = run_order
+    timings = [clocks(table, parts, order, messages=False)]
+    kinds = [kind for kind, wanted in ((False, program.out_of_place), (True, program.in_place)) if wanted]
+    told: dict[Finding, list[str]] = {}
+    root = -1
+    for kind in kinds:
+        where = memory(program, in_place=kind)
+        touched = operands(table, parts, where)
+        flow = run(program, where, touched, order)
+        root = likely_root(program, where, flow.memory) if root < 0 else root
+        for finding in (
+            *_race_findings(touched, _races(touched, order, timings)),
+            *_flow_findings(program, touched, flow),
+            *_output_findings(program, where, flow, root),
+            *(() if kind else _input_findings(table)),
+        ):
+            told.setdefault(finding, []).append(where.name)
+    for finding, names in told.items():
+        only = f" ({names[0]})" if len(names) < len(kinds) else ""
+        yield replace(finding, message=finding.message + only)
+    if program.collective in ROOTED:
+        yield from _root_findings(program, table, root)
+
+
+def _races(touched: Operands, order: list[int], timings: list[Clocks]) -> list[Race]:
+    """Return the races; clocks that know messages too cost much more and are made when dependences do not suffice."""
+    found = races(touched, timings[0])
+    if found and len(timings) == 1:
+        timings.append(clocks(touched.table, touched.parts, order, messages=True))
+    return races(touched, timings[1]) if found else []
+
+
+def _race_findings(touched: Operands, found: list[Race]) -> Iterator[Finding]:
+    table, step = touched.table, touched.parts.step
+    for race in found:
+        first, second = int(step[race.first]), int(step[race.second])
+        message = (
+            f"race on rank {table.rank[table.block[second]]} {race.operand}: {table.name(first)} {race.verbs[0]} it, "
+            f"{table.name(second)} {race.verbs[1]} it, and neither a dependence nor messages order the two"
+        )
+        yield Finding("error", "race", table.where(second), message)
+
+
+def _flow_findings(program: Program, touched: Operands, flow: Flow) -> Iterator[Finding]:
+    table, values = touched.table, Values(program)
+    for part in _one_per_step(touched, flow.unset):
+        step = int(touched.parts.step[part])
+        name = touched.name(part, source=True)
+        if TYPES[int(table.type[step])] is StepType.REDUCE:
+            name = f"{name} or {touched.name(part, source=False)}"
+        yield Finding("error", "uninitialised", table.where(step), f"reads {name}, which nothing has written")
+    if program.collective == "custom":
+        return
+    operands_of = {part: (one, other) for part, one, other in flow.clashes}
+    for part in _one_per_step(touched, list(operands_of)):
+        step = int(touched.parts.step[part])
+        one, other = map(values.describe, operands_of[part])
+        yield Finding("error", "reduction", table.where(step), f"adds {other} to {one}")
+
+
+def _one_per_step(touched: Operands, found: list[int]) -> Iterator[int]:
+    seen = -1
+    for part in sorted(found):
+        step = int(touched.parts.step[part])
+        if step != seen:
+            yield part
+        seen = step
+
+
+def _output_findings(program: Program, where: Memory, flow: Flow, root: int) -> Iterator[Finding]:
+    describe = Values(program).describe
+    for rank, group in groupby(wrong_outputs(program, where, flow.memory, root), key=lambda wrong: wrong.rank):
+        wrong = list(group)
+        listed = [
+            f"o[{chunk.output}] holds {describe(chunk.held)}, not {describe(chunk.required)}" for chunk in wrong[:3]
+        ]
+        more = f"; and {len(wrong) - 3} more chunks" if len(wrong) > 3 else ""
+        yield Finding("error", "wrong", f"rank {rank}", f"wrong result: {'; '.join(listed)}{more}")
+
+
+def _input_findings(table: Columns) -> Iterator[Finding]:
+    writes = WRITES_TARGET[table.type] & (table.dst_buffer == BUFFERS.index(Buffer.INPUT)) & (table.count > 0)
+    for step in indices(writes):
+        message = f"writes the input i[{table.dst[step]}], which out-of-place calls must not change"
+        yield Finding("warning", "input", table.where(step), message)
+
+
+def _root_findings(program: Program, table: Columns, root: int) -> Iterator[Finding]:
+    message = f"the root is rank {root}; runtimes do not compare roots and use the file for every root"
+    yield Finding("warning", "root", "program", message)
+    if program.collective == "broadcast":
+        return
+    only = Buffer.INPUT if program.collective == "scatter" else Buffer.OUTPUT
+    code = BUFFERS.index(only)
+    touches = (READS_SOURCE[table.type] & (table.src_buffer == code)) | (
+        (WRITES_TARGET[table.type]) & (table.dst_buffer == code)
+    )
+    for step in indices(touches & (table.rank[table.block] != root)):
+        message = f"uses {only.value}, which a caller may leave out on ranks other than the root"
+        yield Finding("warning", "root-buffer", table.where(step), message)
