@@ -41,15 +41,8 @@ class Arborescences:
     tail: tuple[int, ...]
     head: tuple[int, ...]
 
-    def parents(self, root: int, *, shallow: bool = True) -> Ints:
+    def parents(self, root: int) -> Ints:
         """Return the parent of every vertex in a cheapest tree out of ``root``, -1 at the root, shape ``(n,)``.
-
-        Parameters
-        ----------
-        root
-            Where the tree starts.
-        shallow
-            Whether vertices move nearer to the root where that costs nothing.
 
         Raises
         ------
@@ -60,7 +53,7 @@ class Arborescences:
         if not np.isfinite(tree_cost(self.costs, parents)):
             msg = f"no tree joins rank {root} with every other rank; check the directions of the links"
             raise InfeasibleError(msg)
-        return _flattened(self.costs, parents) if shallow else parents
+        return parents
 
     def cost(self, root: int) -> float:
         """Return the cost of a cheapest tree out of ``root``, infinite where there is none."""
@@ -99,7 +92,7 @@ def minimum_arborescence(costs: Floats, root: int) -> Ints:
     InfeasibleError
         When no tree from ``root`` reaches every vertex.
     """
-    return contract(costs).parents(root)
+    return flattened(costs, contract(costs).parents(root))
 
 
 def tree_cost(costs: Floats, parents: Ints) -> float:
@@ -161,11 +154,17 @@ def _merge(cycle: list[int], rows: list[Floats], targets: list[Ints], top: NDArr
     targets.append(np.stack([targets[member] for member in cycle])[best, columns])
 
 
-def _flattened(costs: Floats, parents: Ints) -> Ints:
-    """Hang vertices nearer to the root while no arc gets dearer.
+def flattened(costs: Floats, parents: Ints) -> Ints:
+    """Hang the vertices of a tree nearer to its root while no arc gets dearer.
 
-    All moves of a sweep go to vertices that were at least two levels higher, so they never close a cycle.
+    Parameters
+    ----------
+    costs
+        What every arc costs, shape ``(n, n)``.
+    parents
+        Parent of every vertex, -1 at the root, shape ``(n,)``.
     """
+    # All moves of a sweep go to vertices that were at least two levels higher, so they never close a cycle.
     vertices = np.arange(len(parents))
     while True:
         depth = _depths(parents)

@@ -1,0 +1,249 @@
+"""Column generation in the quotient: the best mix of trees, and link prices that prove how good it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from syccl.collective import Op
+from syccl.errors import InternalError
+from syccl.optimize.linear import LinearProgram, LinearSolution, solve_linear
+from syccl.optimize.status import Status
+from syccl.sketch.arborescence import contract, flattened
+from syccl.sketch.quotient import Quotient
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+_SMOOTHING = 0.5
+"""Weight of the best prices so far against the master's, while the master still improves [1]_."""
+
+_STALLED = 1e-4
+"""Relative improvement below which the master's own prices are used: there they are optimal or soon corrected."""
+
+_FORESTS = 8
+"""Ways to break ties between arcs of equal price: roots that break them alike crowd the same links."""
+
+_TIE = 1e-7
+"""Relative size of the noise that breaks ties; `Pricing.dual_bound` is lowered by as much."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One way to serve the data of one representative and, moved by the group, of all its copies.
+
+    Parameters
+    ----------
+    root
+        Rank where the trees meet.
+    group
+        Shares of the columns of one group sum to 1. One group per representative; a single one for allreduce, where
+        any root will do.
+    inward
+        Parent of every rank in the tree that sums into the root, -1 at the root; None for allgather.
+    outward
+        Parent of every rank in the tree that spreads from the root, -1 at the root; None for reducescatter.
+    loads
+        Bytes on each link of every orbit per byte of data, shape ``(orbits,)``; see `Pricing` for whose byte.
+    """
+
+    root: int
+    group: int
+    inward: Ints | None
+    outward: Ints | None
+    loads: Floats
+
+    @property
+    def key(self) -> tuple[int, bytes, bytes]:
+        """What tells columns apart."""
+        trees = [b"" if tree is None else tree.tobytes() for tree in (self.inward, self.outward)]
+        return self.root, trees[0], trees[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """The best mix of trees and its proof.
+
+    Values are in seconds per byte: per byte of a shard (what one rank contributes or keeps) for allgather and
+    reducescatter, per byte of the whole buffer for allreduce. There the share ``x`` of a representative's column is
+    spread over its ``order`` copies, so that a tree arc that makes ``order`` uses of an orbit of ``size`` links puts
+    ``x / size`` bytes on each of them.
+
+    Parameters
+    ----------
+    columns
+        All distinct trees that were priced.
+    shares
+        Share of its group's data that takes each column, shape ``(columns,)``.
+    lp_value
+        Time of the busiest link under ``shares``.
+    dual_bound
+        No mix of trees over the allowed routes takes less time.
+    prices
+        Price of a byte per second and link of every orbit that proves it: ``capacities @ prices`` is 1 and the
+        cheapest trees cost ``dual_bound``. Shape ``(orbits,)``.
+    rounds
+        Number of times that trees were priced.
+    """
+
+    columns: tuple[Column, ...]
+    shares: Floats
+    lp_value: float
+    dual_bound: float
+    prices: Floats
+    rounds: int
+
+    @property
+    def gap(self) -> float:
+        """How far ``lp_value`` may be above the optimum, relative to the bound."""
+        return self.lp_value / self.dual_bound - 1.0 if self.dual_bound > 0 else 0.0
+
+
+def price(op: Op, quotient: Quotient, *, gap: float = 1e-3, round_limit: int = 60, any_route: bool = False) -> Pricing:
+    """Mix trees so that the busiest link of an allgather, reducescatter or allreduce is as idle as can be.
+
+    The master program shares the data out over the trees known so far; its duals are prices of links; the cheapest
+    tree of every root under these prices (or a smoothed version of them) is the next column, and what the cheapest
+    trees cost is a lower bound. An allreduce mixes pairs of an in-tree and an out-tree with a common, free root.
+
+    Parameters
+    ----------
+    op
+        The collective.
+    quotient
+        The topology, with tree arcs from parent to child.
+    gap
+        Relative distance of ``lp_value`` and ``dual_bound`` that is good enough.
+    round_limit
+        Largest number of rounds; the bound holds and the shares are valid also when it is reached.
+    any_route
+        Whether a tree arc may take any path through nodes that are no GPU, not only the quotient's route.
+
+    Raises
+    ------
+    InternalError
+        When the collective is another one, or tree arcs point from child to parent.
+    InfeasibleError
+        When some rank does not reach another.
+
+    References
+    ----------
+    .. [1] P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming", International
+       Transactions in Operational Research 4 (1997).
+    """
+    if op.name not in {"allgather", "reducescatter", "allreduce"} or quotient.reverse:
+        msg = f"trees are priced for allgather, reducescatter and allreduce on a forward quotient, not for {op.name}"
+        raise InternalError(msg)
+    pricer = _Pricer(op, quotient, any_route, _tie_breakers(quotient))
+    capacities = quotient.capacities
+    best_prices = 1.0 / (capacities * len(capacities))
+    fresh, bound = pricer.cheapest(best_prices)
+    pool = {column.key: column for column in fresh}
+    shares = _normalised(fresh, np.ones(len(fresh)))
+    value, rounds = _busiest(fresh, shares, capacities), 1
+    while value > bound * (1.0 + gap) and rounds < round_limit:
+        columns = list(pool.values())
+        master = _solve_master(columns, capacities)
+        if master.status is not Status.OPTIMAL:
+            break
+        shares = _normalised(columns, master.values[: len(columns)])
+        value, before = _busiest(columns, shares, capacities), value
+        weight = _SMOOTHING if value < before * (1.0 - _STALLED) else 0.0
+        trial = weight * best_prices + (1.0 - weight) * _prices(master, capacities)
+        fresh, proven = pricer.cheapest(trial)
+        rounds += 1
+        if proven > bound:
+            bound, best_prices = proven, trial
+        for column in fresh:
+            pool.setdefault(column.key, column)
+    shares = np.append(shares, np.zeros(len(pool) - len(shares)))
+    return Pricing(tuple(pool.values()), shares, value, bound, best_prices, rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pricer:
+    """Finds the cheapest columns under prices."""
+
+    op: Op
+    quotient: Quotient
+    any_route: bool
+    tie_breakers: tuple[Floats, ...]
+
+    def cheapest(self, prices: Floats) -> tuple[list[Column], float]:
+        """Return the cheapest column of every representative, and the bound that their costs prove."""
+        forward = self.quotient.rerouted(prices) if self.any_route else self.quotient
+        roots = forward.representatives.tolist()
+        outward = self._trees(forward, prices) if self.op.target == "all" else [None] * len(roots)
+        inward = self._trees(forward.flipped, prices) if self.op.source == "all" else [None] * len(roots)
+        joint = self.op.name == "allreduce"
+        columns = []
+        for i, (root, into, out) in enumerate(zip(roots, inward, outward, strict=True)):
+            loads = np.zeros(forward.orbits)
+            if into is not None:
+                loads += forward.flipped.tree_loads(into)
+            if out is not None:
+                loads += forward.tree_loads(out)
+            scale = 1.0 / forward.group.order if joint else 1.0
+            columns.append(Column(root, 0 if joint else i, into, out, loads * scale))
+        costs = [float(column.loads @ prices) for column in columns]
+        noise = _TIE if len(self.tie_breakers) > 1 else 0.0
+        return columns, (min(costs) if joint else sum(costs)) / (1.0 + noise)
+
+    def _trees(self, quotient: Quotient, prices: Floats) -> list[Ints | None]:
+        """Return a cheapest tree of every representative."""
+        costs = quotient.arc_costs(prices)
+        forests = [contract(costs * noise) for noise in self.tie_breakers]
+        roots = quotient.representatives.tolist()
+        return [flattened(costs, forests[i % len(forests)].parents(root)) for i, root in enumerate(roots)]
+
+
+def _tie_breakers(quotient: Quotient) -> tuple[Floats, ...]:
+    """Return factors of 1 to 1 + ``_TIE`` on the costs of all arcs; a single representative needs no diversity."""
+    count = min(_FORESTS, len(quotient.representatives))
+    shape = (quotient.ranks, quotient.ranks)
+    if count == 1:
+        return (np.ones(shape),)
+    return tuple(1.0 + _TIE * np.random.default_rng(seed).random(shape) for seed in range(count))
+
+
+def _normalised(columns: list[Column], shares: Floats) -> Floats:
+    """Scale the shares of every group to sum to 1."""
+    groups = np.array([column.group for column in columns])
+    positive = np.maximum(shares, 0.0)
+    return np.asarray(positive / np.bincount(groups, weights=positive)[groups])
+
+
+def _busiest(columns: list[Column], shares: Floats, capacities: Floats) -> float:
+    """Return the seconds that the busiest link takes per byte."""
+    loads = np.array([column.loads for column in columns])
+    return float((shares @ loads / capacities).max(initial=0.0))
+
+
+def _solve_master(columns: list[Column], capacities: Floats) -> LinearSolution:
+    """Minimise the time of the busiest link: one row per group, then one per link orbit; the time comes last.
+
+    Time is in units of a byte on the fastest link, so that all coefficients are of moderate size.
+    """
+    groups = np.array([column.group for column in columns], dtype=np.int32)
+    loads = np.array([column.loads for column in columns]).T
+    orbits, count, group_count = len(capacities), len(columns), int(groups.max()) + 1
+    orbit, column = np.nonzero(loads)
+    program = LinearProgram(
+        objective=np.append(np.zeros(count), 1.0),
+        lower=np.zeros(count + 1),
+        upper=np.full(count + 1, np.inf),
+        row_lower=np.append(np.ones(group_count), np.full(orbits, -np.inf)),
+        row_upper=np.append(np.ones(group_count), np.zeros(orbits)),
+        entry_row=np.concatenate((groups, group_count + orbit, group_count + np.arange(orbits))).astype(np.int32),
+        entry_column=np.concatenate((np.arange(count), column, np.full(orbits, count))).astype(np.int32),
+        entry_value=np.concatenate((np.ones(count), loads[orbit, column], -capacities / capacities.max())),
+    )
+    return solve_linear(program)
+
+
+def _prices(master: LinearSolution, capacities: Floats) -> Floats:
+    """Return the master's duals as prices: not negative, worth 1 for the capacities of all orbits."""
+    prices = np.maximum(-master.duals[len(master.duals) - len(capacities) :], 0.0)
+    return np.asarray(prices / (prices @ capacities))
