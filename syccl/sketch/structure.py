@@ -8,6 +8,7 @@ by the symmetry group, so that a tree stands for all its images.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -77,9 +78,8 @@ class TreeRouter:
         self.missing = ~np.isfinite(q.arc_costs(np.zeros(len(q.capacities))))
         np.fill_diagonal(self.missing, val=True)
         self.crossing = self.island_of[:, None] != self.island_of[None, :]
-        inside = ~self.crossing & ~np.eye(n, dtype=bool)
-        self.starry = len(self.islands) > 1 and not bool((self.missing & inside).any())
-        if self.starry:
+        self.is_switch = [is_one_switch(q, members) for members in self.islands]
+        if len(self.islands) > 1:
             self.missing |= self.crossing & ~connection_plan(q, self.islands)
 
     def prices(self) -> Floats:
@@ -107,7 +107,7 @@ class TreeRouter:
         """
         grower = _Grower(self, root, wave, inward)
         grower.grow()
-        if self.starry:
+        if len(self.islands) > 1 and all(self.is_switch):
             grower.rehang()
         return grower.parent
 
@@ -127,6 +127,7 @@ class _Grower:
         self.noise = _noise(n, root * 64 + wave) * (_NOISE * router.scale)
         # Without symmetry one tree hardly moves the prices; with it each arc stands for many.
         self.live = router.quotient.group.order > 1
+        self._worth = _REHANG_GAIN * router.scale
         self._read_prices()
 
     def _read_prices(self) -> None:
@@ -135,32 +136,34 @@ class _Grower:
         self.stale = False
 
     def grow(self) -> None:
-        if self.router.starry:
-            self._enter(self.root, None)
-            self._spread_islands()
-        else:
-            self.held[self.root] = True
-            self._spread_ranks()
+        self._enter(self.root, None)
+        self._spread_islands()
 
     def rehang(self) -> None:
         """Give leaves a cheaper parent where the gain is worth it."""
         busy = set(self.parent.values()) | {self.root}
-        for leaf in [v for v in self.parent if v not in busy]:
-            over = self.parent[leaf]
-            self._count(leaf, over, -1.0)
-            total = self.costs[:, leaf] + self._opening(leaf)
-            total[leaf] = np.inf
-            best = int(np.argmin(total))
-            gain = total[over] - total[best]
-            if gain > _REHANG_GAIN * self.router.scale and not _is_below(self.parent, best, leaf):
-                self.parent[leaf] = over = best
-            self._count(leaf, over, 1.0)
+        leaves = [v for v in self.parent if v not in busy]
+        total = self._arc_totals()
+        over = [self.parent[v] for v in leaves]
+        gains = total[over, leaves] - total[:, leaves].min(axis=0)
+        for leaf in [v for v, gain in zip(leaves, gains.tolist(), strict=True) if gain > self._worth]:
+            if self.live and self.stale:
+                total = self._arc_totals()
+            best = int(np.argmin(total[:, leaf]))
+            gain = total[self.parent[leaf], leaf] - total[best, leaf]
+            if gain > self._worth and not _is_below(self.parent, best, leaf):
+                self._count(leaf, self.parent[leaf], -1.0)
+                self.parent[leaf] = best
+                self._count(leaf, best, 1.0)
 
-    def _opening(self, leaf: int) -> Floats:
+    def _arc_totals(self) -> Floats:
+        """Return current costs with what opening a connection between islands costs; infinite on the diagonal."""
         if self.live and self.stale:
             self._read_prices()
-        opening = self.router.scale * _OPEN / (1.0 + self.uses[:, leaf])
-        return np.where(self.router.crossing[:, leaf], opening, 0.0)
+        opening = self.router.scale * _OPEN / (1.0 + self.uses)
+        total: Floats = self.costs + np.where(self.router.crossing, opening, 0.0)
+        np.fill_diagonal(total, np.inf)
+        return total
 
     def _count(self, child: int, over: int, sign: float) -> None:
         self.router.count((Hop(child, over, 0) if self.inward else Hop(over, child, 0),), sign)
@@ -180,7 +183,12 @@ class _Grower:
         self.held[entry] = True
         island = int(self.router.island_of[entry])
         self.holder[island] = entry
-        mates = [v for v in self.router.islands[island] if v != entry]
+        if self.router.is_switch[island]:
+            self._star(entry, [v for v in self.router.islands[island] if v != entry])
+        else:
+            self._spread_ranks(self.router.islands[island])
+
+    def _star(self, entry: int, mates: list[int]) -> None:
         relays = self.router.shape.relays or len(mates)
         turn = (self.wave + entry) % max(1, len(mates))
         mates = mates[turn:] + mates[:turn]
@@ -236,18 +244,20 @@ class _Grower:
         mean: Floats = (total / np.maximum(open_arcs, 1.0))[pair]
         return mean
 
-    def _spread_ranks(self) -> None:
-        """Grow rank by rank, preferring shallow trees of small fan-out."""
+    def _spread_ranks(self, members: tuple[int, ...]) -> None:
+        """Grow rank by rank inside an island, preferring shallow trees of small fan-out."""
         scale = self.router.scale
-        for _ in range(len(self.held) - 1):
+        inside = np.array(members)
+        waiting = ~self.held[inside]
+        while waiting.any():
             if self.live and self.stale:
                 self._read_prices()
-            rows = np.flatnonzero(self.held)
-            penalty = scale * (_DEPTH * self.depth + _FAN / 10 * self.fan)
-            total = self.costs[rows] + self.noise[rows] + penalty[rows, None]
-            total[:, self.held] = np.inf
-            row, dst = divmod(int(np.argmin(total)), len(self.held))
-            self._attach(dst, int(rows[row]))
+            rows, columns = inside[~waiting], inside[waiting]
+            penalty = scale * (_DEPTH * self.depth[rows] + _FAN / 10 * self.fan[rows])
+            total = self.costs[np.ix_(rows, columns)] + self.noise[np.ix_(rows, columns)] + penalty[:, None]
+            row, column = divmod(int(np.argmin(total)), len(columns))
+            self._attach(int(columns[column]), int(rows[row]))
+            waiting = ~self.held[inside]
 
 
 def route_allgather(router: TreeRouter, pieces: int, *, inward: bool = False, passes: int = 2) -> tuple[Piece, ...]:
@@ -302,6 +312,25 @@ def _negotiate(
             router.count(placed[i].hops, -1.0)
             placed[i] = build(slot)
     return tuple(placed)
+
+
+def is_one_switch(quotient: Quotient, members: tuple[int, ...]) -> bool:
+    """Return whether a group behaves as one non-blocking switch.
+
+    All pairs have routes of one rate, and every link serves one sender or one receiver only.
+    """
+    routes = [(u, v, quotient.route(u, v)) for u in members for v in members if u != v]
+    if any(not path for _, _, path in routes):
+        return False
+    senders: dict[int, set[int]] = defaultdict(set)
+    receivers: dict[int, set[int]] = defaultdict(set)
+    for u, v, path in routes:
+        for link in path:
+            senders[link].add(u)
+            receivers[link].add(v)
+    rates = quotient.topology.link_rates
+    alone = all(len(senders[link]) == 1 or len(receivers[link]) == 1 for link in senders)
+    return alone and len({min(float(rates[link]) for link in path) for _, _, path in routes}) <= 1
 
 
 def _is_below(parent: dict[int, int], node: int, top: int) -> bool:
