@@ -66,8 +66,9 @@ def _faults(text: str) -> Iterator[_Fault]:
     end = 0
     number = 0
     for token in _TOKEN.finditer(text):
-        if text[end : token.start()].strip("\ufeff \t\r\n"):
-            yield _Fault("error", "dialect", end, "text between elements; runtimes stop there")
+        between = text[end : token.start()].lstrip("\ufeff \t\r\n")
+        if between:
+            yield _Fault("error", "dialect", token.start() - len(between), "text between elements; runtimes stop there")
         end = token.end()
         name = token["name"]
         if name is None:

@@ -20,7 +20,6 @@ from syccl.program.deadlock import legal_order
 from syccl.program.ir import Buffer, Program, StepType
 from syccl.program.matching import match
 from syccl.program.memory import Memory, Operands, memory, operands
-from syccl.program.msccl_xml import dialect_findings, read_xml
 from syccl.program.order import Parts
 from syccl.program.races import Clocks, Race, clocks, races
 from syccl.program.semantics import ROOTED
@@ -28,25 +27,6 @@ from syccl.program.structure import block_findings, header_findings, step_findin
 
 MOST: Final = 8
 """Findings of one rule that are listed one by one."""
-
-
-def verify_text(text: str, *, source: str, size_bytes: int | None = None) -> tuple[Finding, ...]:
-    """Return what is wrong with a runtime file: its form and its program.
-
-    Parameters
-    ----------
-    text, source
-        The file and its name, as for ``read_xml``.
-    size_bytes
-        As for ``verify_program``.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read.
-    """
-    program = read_xml(text, source=source)
-    return (*dialect_findings(text), *verify_program(program, size_bytes=size_bytes))
 
 
 def verify_program(program: Program, *, size_bytes: int | None = None) -> tuple[Finding, ...]:

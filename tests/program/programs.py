@@ -48,7 +48,7 @@ class Builder:
         if after is not None:
             block, index = after
             self.steps[block][index] = self.steps[block][index]._replace(has_dependents=True)
-            depends = (list(block for block in self.steps if block[0] == key[0]).index(block), index)
+            depends = ([block for block in self.steps if block[0] == key[0]].index(block), index)
         steps = self.steps.setdefault(key, [])
         steps.append(Step(StepType(kind), src, dst, cnt, depends))
         return key, len(steps) - 1
