@@ -34,7 +34,7 @@ from syccl.topology.check import require_connected
 LARGEST_DEFAULT_PROGRAM = 128
 """Above this many ranks no program is made unless asked for: its file would have millions of steps."""
 
-_PLANS_LOWERED = 4
+_PLANS_LOWERED = 3
 _CLOSE_ENOUGH = 1.005
 """A program with fewer chunks wins when it is within this factor of the fastest."""
 
@@ -132,12 +132,12 @@ def synthesize(
     if op.source == op.target == "all":
         # Chunks come in multiples of the order, and must be a power of two that cuts the elements evenly.
         group = group.largest_part(lambda order: order & (order - 1) == 0 and elements % order == 0)
-    parts = islands(topology, group)
+    parts = islands(topology)
     progress("bounding")
     bound = lower_bound(topology, op, size_bytes=options.size_bytes, group=group, islands=parts, root=root)
     quotient = Quotient.of(topology, group)
     progress("pricing trees")
-    pricing = price(op.name, quotient)
+    pricing = price(op, quotient)
     problem = Problem(
         op=op,
         size_bytes=options.size_bytes,
@@ -148,10 +148,17 @@ def synthesize(
         unit_s_per_byte=pricing.lp_value,
         bandwidth_s=bound.bandwidth_s,
         latency_s=bound.latency_s,
+        most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
     )
     found = plans(problem, progress=progress)
     choice = _choose(problem, found, options, clock, progress)
     return _finish(problem, bound, pricing, choice, options, clock, progress)
+
+
+def _wants_program(topology: Topology, options: Options) -> bool:
+    if options.want_program is None:
+        return topology.ranks <= LARGEST_DEFAULT_PROGRAM
+    return options.want_program
 
 
 def _check(topology: Topology, op: Op, options: Options) -> None:
@@ -181,19 +188,17 @@ def _choose(
     progress: Callable[[str], None],
 ) -> _Choice:
     """Return the best plan: by program time where a program is wanted, else by schedule time."""
-    wanted = options.want_program
-    if wanted is None:
-        wanted = problem.quotient.ranks <= LARGEST_DEFAULT_PROGRAM
-    if not wanted:
+    if problem.most_hops is None:
         best = found[0]
         return _Choice(best, _scheduled(problem, best), None, [_trial(plan) for plan in found[:_PLANS_LOWERED]])
     protocol = protocol_named(options.protocol)
     fitting: list[tuple[Plan, Lowered]] = []
     trials: list[dict[str, object]] = []
     for plan in found:
-        if len(fitting) >= _PLANS_LOWERED or (fitting and clock.is_over()):
+        beaten = fitting and plan.seconds > min(lowered.seconds for _, lowered in fitting)
+        if beaten or len(fitting) >= _PLANS_LOWERED or (fitting and clock.is_over()):
             break
-        if _elements_needed(problem, plan) > EXECUTOR.nodes:
+        if _hops_per_rank(problem, plan) > problem.most_hops:
             continue
         progress(f"lowering {plan.name}, {plan.count} pieces")
         lowered = _lowerings(problem, plan, protocol, trials)
@@ -209,10 +214,9 @@ def _choose(
     return _Choice(plan, lowered.schedule, lowered, trials)
 
 
-def _elements_needed(problem: Problem, plan: Plan) -> int:
-    """Return a lower estimate of the XML elements that one rank's parser holds: its own steps and all ranks."""
-    hops = sum(len(piece.hops) for piece in plan.pieces)
-    return 2 * hops // problem.roots + problem.quotient.ranks
+def _hops_per_rank(problem: Problem, plan: Plan) -> int:
+    """Return the sends and receives of an average rank."""
+    return 2 * sum(len(piece.hops) for piece in plan.pieces) // problem.roots
 
 
 def _scheduled(problem: Problem, plan: Plan) -> Schedule:

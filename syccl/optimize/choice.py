@@ -1,0 +1,125 @@
+"""Who is served by whom, and when: a constraint program over optional intervals.
+
+Every *item* is done in exactly one of several *ways*; a way occupies resources from one common start, needs another
+item to be done first (or a release time), and finishes after its longest occupation plus a delay. The makespan is
+minimised.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from syccl.optimize.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to do an item; times are integer ticks.
+
+    Parameters
+    ----------
+    after
+        Item that must be done before this way starts, or -1.
+    release
+        Earliest start.
+    uses
+        (resource, ticks) pairs occupied from the start.
+    delay
+        Ticks between the end of the longest occupation and the item being done.
+    """
+
+    after: int
+    release: int
+    uses: tuple[tuple[int, int], ...]
+    delay: int
+
+    @property
+    def length(self) -> int:
+        """Ticks from start to done."""
+        return max((ticks for _, ticks in self.uses), default=0) + self.delay
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The outcome: for each item the way taken and its start; ``bound`` is a proven lower bound of the makespan."""
+
+    status: Status
+    ways: tuple[int, ...]
+    starts: tuple[int, ...]
+    makespan: int
+    bound: int
+
+
+def choose(
+    items: Sequence[Sequence[Way]],
+    *,
+    horizon: int,
+    hint: Sequence[tuple[int, int]] | None = None,
+    effort: float = 1.0,
+    seed: int = 0,
+) -> Choice:
+    """Return the ways of least makespan.
+
+    Parameters
+    ----------
+    items
+        For each item its ways.
+    horizon
+        A makespan that is known to be possible, ticks.
+    hint
+        For each item a way and a start to begin from.
+    effort
+        Limit in the solver's deterministic time units; the answer does not depend on the machine's speed.
+    seed
+        Of the solver's random choices.
+    """
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    done = [model.new_int_var(0, horizon, "") for _ in items]
+    on_resource = defaultdict(list)
+    taken, begun = [], []
+    for item, ways in enumerate(items):
+        literals, starts = [], []
+        for way in ways:
+            literal, start = model.new_bool_var(""), model.new_int_var(way.release, max(way.release, horizon), "")
+            model.add(done[item] == start + way.length).only_enforce_if(literal)
+            if way.after >= 0:
+                model.add(start >= done[way.after]).only_enforce_if(literal)
+            for resource, ticks in way.uses:
+                if ticks:
+                    interval = model.new_optional_fixed_size_interval_var(start, ticks, literal, "")
+                    on_resource[resource].append(interval)
+            literals.append(literal)
+            starts.append(start)
+        model.add_exactly_one(literals)
+        taken.append(literals)
+        begun.append(starts)
+    for _, intervals in sorted(on_resource.items()):
+        model.add_no_overlap(intervals)
+    makespan = model.new_int_var(0, horizon, "")
+    model.add_max_equality(makespan, done)
+    model.minimize(makespan)
+    for item, (way, start) in enumerate(hint or ()):
+        for i, literal in enumerate(taken[item]):
+            model.add_hint(literal, i == way)
+        model.add_hint(begun[item][way], start)
+        model.add_hint(done[item], start + items[item][way].length)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = seed
+    solver.parameters.max_deterministic_time = effort
+    status = {
+        cp_model.OPTIMAL: Status.OPTIMAL,
+        cp_model.FEASIBLE: Status.FEASIBLE,
+        cp_model.INFEASIBLE: Status.INFEASIBLE,
+        cp_model.UNKNOWN: Status.GAVE_UP,
+    }.get(solver.solve(model), Status.ERROR)
+    if not status.has_solution:
+        return Choice(status, (), (), 0, 0)
+    chosen = [next(i for i, literal in enumerate(row) if solver.boolean_value(literal)) for row in taken]
+    starts = [solver.value(begun[item][way]) for item, way in enumerate(chosen)]
+    bound = round(solver.best_objective_bound)
+    return Choice(status, tuple(chosen), tuple(starts), solver.value(makespan), bound)
