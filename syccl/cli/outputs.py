@@ -15,9 +15,6 @@ from syccl.units import format_size
 PROGRAM = ".xml"
 SCHEDULE = ".json"
 
-LARGEST_DEFAULT_PROGRAM = 128
-"""Ranks above which a schedule is written unless a program is asked for."""
-
 
 def default_output(topology: str, op: Op, *, root: int, size_bytes: int, program: bool) -> Path:
     """Return the file name for a result when none was given, such as ``allreduce.a100x32.64MiB.xml``."""

@@ -116,7 +116,8 @@ def command(  # noqa: PLR0913  one parameter an option
 
 
 def _default(topology: Topology, op: Op, root: int, size_bytes: int) -> Path:
-    from syccl.cli.outputs import LARGEST_DEFAULT_PROGRAM, default_output
+    from syccl.cli.outputs import default_output
+    from syccl.pipeline import LARGEST_DEFAULT_PROGRAM
 
     program = topology.ranks <= LARGEST_DEFAULT_PROGRAM
     return default_output(topology.name, op, root=root, size_bytes=size_bytes, program=program)
@@ -149,8 +150,8 @@ def _program_text(made: Synthesis) -> str:
 def _schedule_text(made: Synthesis, options: Options) -> str:
     from syccl.schedule.json_file import write_json
 
-    asked = {name: getattr(options, name) for name in ("size_bytes", "datatype", "protocol", "seed")}
-    return write_json(made.schedule, made_by={**asked, "version": __version__})
+    asked = {name: getattr(options, name) for name in ("size_bytes", "datatype", "protocol")}
+    return write_json(made.schedule, made_by={**asked, "seed": 0, "version": __version__})
 
 
 def _tell(outcome: Outcome, *, default: bool, quiet: bool, explain: bool, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syccl import __version__
+from syccl.bounds import Cut, describe_cut
 from syccl.collective import Op
 from syccl.report.figures import Figures, figures
 from syccl.report.selection import selection, selection_words, usage_words
@@ -77,7 +78,8 @@ def record(outcome: Outcome) -> Record:
         "symmetry_order": made.group.order,
         "chunks": demand.chunks,
         **_number_fields(numbers),
-        "cut": made.bound.why,
+        "bound_why": made.bound.why,
+        "cut": cut_words(made.bound.cut, made.topology),
         "bottleneck": _bottleneck(made),
         "baselines": {name: made.baselines.get(name) for name in ("ring_us", "tree_us")},
         "synthesis_s": made.synthesis_s,
@@ -159,16 +161,14 @@ def _answer_rows(outcome: Outcome) -> list[tuple[str, str]]:
         ("predicted time", f"{microseconds(numbers.time_us)} ({form})"),
         ("algbw", gigabytes(numbers.algbw_GBps)),
         ("busbw", gigabytes(numbers.busbw_GBps)),
-        ("bound", f"{microseconds(numbers.bound_us)} ({made.bound.why})"),
-        ("time/bound", _ratios(numbers)),
-        ("bottleneck", _bottleneck_words(made)),
+        ("bound", f"{microseconds(numbers.bound_us)} by {made.bound.why or 'nothing'}"),
+        ("cut", cut_words(made.bound.cut, made.topology)),
     ]
     if numbers.tree_bound_us is not None:
-        best = (
-            f"{microseconds(numbers.tree_bound_us)} (best of in-tree plus out-tree plans; not a bound on all schedules)"
+        rows.append(
+            ("tree bound", f"{microseconds(numbers.tree_bound_us)} (of plans made of trees, not of all schedules)")
         )
-        rows.insert(4, ("tree bound", best))
-    return rows
+    return [*rows, ("time/bound", _ratios(numbers)), ("bottleneck", _bottleneck_words(made))]
 
 
 def _ratios(numbers: Figures) -> str:
@@ -237,6 +237,11 @@ def _records_table(rows: Sequence[Mapping[str, object]]) -> Table:
 
 def _cell(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def cut_words(cut: Cut, topology: Topology) -> str:
+    """Return which GPUs a cut is around and which links cross it, without the word ``cut``."""
+    return describe_cut(cut, topology).removeprefix("cut: ")
 
 
 def microseconds(value: float) -> str:

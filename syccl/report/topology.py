@@ -53,14 +53,14 @@ def topology_table(topology: Topology, group: Group, islands: Sequence[Sequence[
         f"{_count(topology, Kind.SWITCH)} switches",
     ]
     sizes = Counter(map(len, islands))
-    groups = ", ".join(f"{count} of {size} GPUs" for size, count in sorted(sizes.items(), reverse=True))
+    groups = ", ".join(f"{count} x {size} GPUs" for size, count in sorted(sizes.items(), reverse=True))
     rows = [
         ("topology", topology.name),
         ("nodes", ", ".join(parts)),
         ("links", f"{len(topology.links)} directed"),
         ("ranks", f"rank i is the i-th GPU, server by server ({names[0]} .. {names[-1]})"),
-        ("symmetry", f"order {group.order}, {len(group.rank_orbits)} kinds of GPU"),
-        ("islands", f"{len(islands)}: {groups}"),
+        ("symmetry", f"order {group.order}; GPUs that differ: {len(group.rank_orbits)}"),
+        ("islands", groups),
     ]
     return Table(rows)
 

@@ -47,7 +47,7 @@ class Pipeline:
 def pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pipeline:
     made = Pipeline()
     module = ModuleType("syccl.pipeline")
-    module.__dict__.update(Options=Options, synthesize=made.synthesize)
+    module.__dict__.update(Options=Options, synthesize=made.synthesize, LARGEST_DEFAULT_PROGRAM=128)
     monkeypatch.setitem(sys.modules, "syccl.pipeline", module)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ring2.yaml").write_text(write_yaml(ring(2)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from syccl.bounds import Bound, Cut
 from syccl.collective import Demand, op_named
 from syccl.program import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
 from syccl.schedule import Schedule, Transfers
@@ -23,7 +23,6 @@ class Options:
     protocol: str = "Simple"
     jobs: int = 1
     time_limit_s: float | None = None
-    seed: int = 0
     want_program: bool | None = None
 
 
@@ -80,14 +79,7 @@ def synthesis(**changes: Any) -> Synthesis:
         "schedule": allgather_schedule(topology),
         "program": allgather_program(),
         "group": trivial_group(topology),
-        "bound": SimpleNamespace(
-            bandwidth_s=wire_s,
-            latency_s=0.7e-6,
-            combined_s=wire_s + 0.7e-6,
-            seconds=wire_s + 0.7e-6,
-            cut=None,
-            why="cut",
-        ),
+        "bound": Bound(wire_s, 0.7e-6, wire_s + 0.7e-6, Cut((0,), (0,), 25_000_000_000), "shards cross the cable"),
         "tree_bound_s": None,
         "schedule_time_s": wire_s + 0.7e-6,
         "program_time_s": 1.1 * (wire_s + 0.7e-6),

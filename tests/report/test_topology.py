@@ -21,7 +21,7 @@ def test_the_table_counts_nodes_links_and_islands() -> None:
     rows = dict(topology_table(SWITCH, trivial_group(SWITCH), [[0, 1, 2]]).rows)
     assert rows["nodes"] == "3 GPUs, 0 NICs, 1 switches"
     assert rows["links"] == "6 directed"
-    assert rows["islands"] == "1: 1 of 3 GPUs"
+    assert rows["islands"] == "1 x 3 GPUs"
 
 
 def test_links_show_rates_with_units() -> None:
