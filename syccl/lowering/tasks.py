@@ -63,12 +63,16 @@ class Wiring:
         Whether whole connections that are forwarded share a block.
     copy_blocks
         Blocks for local copies of a rank's own chunks.
+    lanes
+        Channel of every chunk, for rings and trees that keep to their own channel: chunks of equal lane must stay
+        together under every symmetry of the schedule. Empty: rows are dealt over ``channels``.
     """
 
     channels: int = 2
     split: bool = False
     fuse: bool = False
     copy_blocks: int = 1
+    lanes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,8 @@ class Ends:
     receiver: list[int]
     receiver_peer: list[int]
     receiver_chunk: list[int]
-    channel: list[int]
+    sender_channel: list[int]
+    receiver_channel: list[int]
 
 
 def plan_tasks(schedule: Schedule, wiring: Wiring) -> tuple[Task, ...]:
@@ -118,9 +123,11 @@ def ends_of(schedule: Schedule, wiring: Wiring) -> Ends:
             )
         ]
         orbit = symmetry.chunks.min(axis=0)[chunk]
-    sender, peer, sent, receiver, source, received = ends
-    channel = _channels(schedule, wiring, ends, orbit.tolist())
-    return Ends(sender, peer, sent, receiver, source, received, channel)
+    if wiring.lanes:
+        channels = [[wiring.lanes[c] for c in column] for column in (ends[2], ends[5])]
+    else:
+        channels = [_channels(schedule, wiring, ends, orbit.tolist())] * 2
+    return Ends(*ends, *channels)
 
 
 def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: Sequence[int]) -> list[int]:
@@ -221,21 +228,21 @@ class _Planner:
         targets: dict[tuple[int, int, int], set[int]] = defaultdict(set)
         for node in self.nodes:
             for version in self.versions[node][1:]:
-                key = (node[0], self.ends.receiver_peer[version.rows[0]], self.ends.channel[version.rows[0]])
+                key = self._receiving(version.rows[0])
                 if len(version.rows) > 1 or len(version.readers) > 1:
-                    blocked.update((node[0], self.ends.receiver_peer[r], self.ends.channel[r]) for r in version.rows)
+                    blocked.update(self._receiving(row) for row in version.rows)
                 for out in version.readers:
                     onward[key][version.rows[0]] = out
                     targets[key].add(self.ends.sender_peer[out])
-                    if self.ends.channel[out] != key[2]:
+                    if self.ends.sender_channel[out] != key[2]:
                         blocked.add(key)
         taken: dict[tuple[int, int, int], int] = defaultdict(int)
         for key, peers in targets.items():
             for peer in peers:
                 taken[key[0], peer, key[2]] += 1
         received: dict[tuple[int, int, int], int] = defaultdict(int)
-        for row, rank in enumerate(self.ends.receiver):
-            received[rank, self.ends.receiver_peer[row], self.ends.channel[row]] += 1
+        for row in range(len(self.stage)):
+            received[self._receiving(row)] += 1
         forward: dict[int, int] = {}
         for key, pairs in onward.items():
             alone = len(targets[key]) == 1 and taken[key[0], next(iter(targets[key])), key[2]] == 1
@@ -243,10 +250,16 @@ class _Planner:
                 forward.update(pairs)
         return forward
 
+    def _receiving(self, row: int) -> tuple[int, int, int]:
+        """Return the connection that a row arrives on, as its receiver sees it: rank, peer, channel."""
+        return self.ends.receiver[row], self.ends.receiver_peer[row], self.ends.receiver_channel[row]
+
+    def _sending(self, row: int) -> tuple[int, int, int]:
+        """Return the connection that a row leaves on, as its sender sees it: rank, peer, channel."""
+        return self.ends.sender[row], self.ends.sender_peer[row], self.ends.sender_channel[row]
+
     def _block(self, row: int, *, sending: bool) -> Block:
-        rank = self.ends.sender[row] if sending else self.ends.receiver[row]
-        peer = self.ends.sender_peer[row] if sending else self.ends.receiver_peer[row]
-        channel = self.ends.channel[row]
+        rank, peer, channel = self._sending(row) if sending else self._receiving(row)
         joined = self._joined.get((rank, sending, peer, channel))
         if joined is not None:
             return joined
@@ -257,10 +270,10 @@ class _Planner:
         """Blocks that hold both ends of a forwarded connection."""
         table: dict[tuple[int, bool, int, int], Block] = {}
         for row_in, row_out in self.forward.items():
-            rank, channel = self.ends.receiver[row_in], self.ends.channel[row_in]
-            peers = self.ends.receiver_peer[row_in], self.ends.sender_peer[row_out]
-            block = Block(rank, peers[1], peers[0], channel)
-            table[rank, False, peers[0], channel] = table[rank, True, peers[1], channel] = block
+            rank, source, channel = self._receiving(row_in)
+            target = self.ends.sender_peer[row_out]
+            block = Block(rank, target, source, channel)
+            table[rank, False, source, channel] = table[rank, True, target, channel] = block
         return table
 
     def _receives(self, node: tuple[int, int], tasks: dict[int, Task]) -> None:
