@@ -71,7 +71,8 @@ def _bundle(links: Sequence[int], ends: str, topology: Topology) -> str:
     where = _servers(links, topology)
     if len(links) == 1:
         return f"1 link {ends}{where} of {format_rate(rate)} ({names})"
-    return f"{len(links)} links {ends}{where}, {format_rate(rate)} each, {format_rate(rate * len(links))} together ({names})"
+    together = format_rate(rate * len(links))
+    return f"{len(links)} links {ends}{where}, {format_rate(rate)} each, {together} together ({names})"
 
 
 def _servers(links: Iterable[int], topology: Topology) -> str:

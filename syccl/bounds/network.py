@@ -142,10 +142,10 @@ class Network:
         before, after = self.alphas_from(sources), self.reversed.alphas_from(sinks)
         last = self.at_feeders(before)[tails] + self.near[tails] + alphas + after[heads]
         first = before[tails] + alphas + self.reversed.near[heads] + self.reversed.at_feeders(after)[heads]
-        return np.minimum(last, first)
+        return np.where(last < first, last, first)
 
     def _relaxed_row(self, values: Longs, lengths: Longs) -> Longs:
-        return self._relaxed(values.reshape(1, -1), lengths).reshape(-1)
+        return np.ravel(self._relaxed(values.reshape(1, -1), lengths))
 
     def _relaxed(self, values: Longs, lengths: Longs) -> Longs:
         """Lower each row of ``values`` until no link can lower it further."""
