@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.symmetry.group import Permutation
+from syccl.symmetry.refine import spread
 from syccl.topology import Kind, Topology
 
 Label = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 """What joins two nodes, seen from one: (bandwidth, latency) of the links out, and of the links in, each ascending."""
-
-_GOLDEN = 0x9E3779B97F4A7C15
-_WEIGHT_BITS = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +96,6 @@ def _neighbours(topology: Topology) -> list[dict[int, Label]]:
 
 
 def _weights(neighbours: list[dict[int, Label]]) -> dict[Label, int]:
-    """Return a number for each label such that sums of few of them tell which were summed, all but surely.
-
-    A clash only makes a refinement coarser: whatever is found is checked on the links themselves.
-    """
+    """Return a number for each label, the same for the same set of labels."""
     labels = sorted({label for row in neighbours for label in row.values()})
-    return {label: ((i + 1) * _GOLDEN % 2**64 >> (64 - _WEIGHT_BITS)) | 1 for i, label in enumerate(labels)}
+    return {label: spread(i) for i, label in enumerate(labels)}

@@ -10,6 +10,18 @@ Arcs = Sequence[Sequence[tuple[int, int]]]
 """For each vertex its (neighbour, weight) pairs."""
 
 
+_GOLDEN = 0x9E3779B97F4A7C15
+_WEIGHT_BITS = 48
+
+
+def spread(i: int) -> int:
+    """Return the ``i``-th of a sequence of weights such that sums of few tell which were summed, all but surely.
+
+    A clash only makes a refinement coarser, the same way for isomorphic graphs.
+    """
+    return ((i + 1) * _GOLDEN % 2**64 >> (64 - _WEIGHT_BITS)) | 1
+
+
 class Partition:
     """Vertices in ordered cells; a cell is named by the position of its first vertex in ``order``.
 
