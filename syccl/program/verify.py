@@ -86,10 +86,14 @@ def _stages(program: Program, size_bytes: int | None) -> Iterator[Finding]:
 
 
 def _meaning(program: Program, table: Columns, run_order: tuple[Parts, list[int]]) -> Iterator[Finding]:
-    """Check what depends on how a call passes its buffers; equal findings of both kinds of call are told once."""
+    """Check what depends on how a call passes its buffers; equal findings of both kinds of call are told once.
+
+    Callers of a custom collective pass buffers as they like, so what is wrong in one kind of call only is a warning.
+    """
     parts, order = run_order
     timings = [clocks(table, parts, order, messages=False)]
-    kinds = [kind for kind, wanted in ((False, program.out_of_place), (True, program.in_place)) if wanted]
+    custom = program.collective == "custom"
+    kinds = [kind for kind, wanted in ((False, program.out_of_place), (True, program.in_place)) if wanted or custom]
     told: dict[Finding, list[str]] = {}
     root = -1
     for kind in kinds:
@@ -105,8 +109,9 @@ def _meaning(program: Program, table: Columns, run_order: tuple[Parts, list[int]
         ):
             told.setdefault(finding, []).append(where.name)
     for finding, names in told.items():
+        severity = "warning" if custom and len(names) < len(kinds) else finding.severity
         only = f" ({names[0]})" if len(names) < len(kinds) else ""
-        yield replace(finding, message=finding.message + only)
+        yield replace(finding, severity=severity, message=finding.message + only)
     if program.collective in ROOTED:
         yield from _root_findings(program, table, root)
 
