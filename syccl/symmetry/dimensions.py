@@ -22,7 +22,8 @@ def islands(topology: Topology) -> tuple[tuple[int, ...], ...]:
         Ranks of each island, ascending, ordered by least rank; one island of all ranks where no level counts.
     """
     levels = _levels(topology)
-    for (rate, parts), (between, _) in zip(levels, [*levels[1:], (0, ())], strict=True):
+    slower = [*(rate for rate, _ in levels[1:]), 0]
+    for (rate, parts), between in zip(levels, slower, strict=False):
         if 1 < len(parts) < topology.ranks and rate >= _CLEARLY_FASTER * between:
             return parts
     return (tuple(range(topology.ranks)),)
