@@ -250,8 +250,8 @@ class _StaticEngine(Engine):
                         sent.setdefault(machine.sends[task], []).append(previous)
                     if machine.receives[task] >= 0:
                         received.setdefault(machine.receives[task], []).append(previous)
-        for connection, takers in received.items():
-            self._connect(sent.get(connection, []), takers, machine.depth)
+        for connection in sent | received:
+            self._connect(sent.get(connection, []), received.get(connection, []), machine.depth)
 
     def _connect(self, senders: list[int], takers: list[int], depth: int) -> None:
         for sender, taker in zip(senders, takers, strict=False):
