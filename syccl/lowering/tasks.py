@@ -161,6 +161,7 @@ class _Planner:
         self.wiring, self.demand = wiring, schedule.demand
         self.stage = schedule.transfers.stage.tolist()
         self.reduce = schedule.transfers.reduce.tolist()
+        self.end = max(self.stage, default=0) + 1
         self.ends = ends_of(schedule, wiring)
         self.into: dict[tuple[int, int], list[int]] = defaultdict(list)
         self.out: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -175,6 +176,7 @@ class _Planner:
         self.scratch: dict[int, int] = defaultdict(int)
         self.versions = {node: self._versions(node) for node in self.nodes}
         self.forward = self._forwarded() if wiring.fuse else {}
+        self.fused_sends = set(self.forward.values())
         self.send_task, self.receive_task = self._number()
         self.locks = 0
 
@@ -201,7 +203,7 @@ class _Planner:
         stages = sorted({self.stage[row] for row in self.into[node]})
         rows = [[row for row in self.into[node] if self.stage[row] == stage] for stage in stages]
         since = [-1, *stages]
-        until = [*stages, max([*self.stage, 0]) + 1]
+        until = [*stages, self.end]
         readers = [
             [row for row in self.out[node] if low < self.stage[row] <= high]
             for low, high in zip(since, until, strict=True)
@@ -283,7 +285,7 @@ class _Planner:
             after = [self.receive_task[row] for row in before.rows] if reduces else []
             if reduces and version.slot.buffer is Buffer.OUTPUT and before.slot.buffer is Buffer.INPUT:
                 # In place the output is the input: who still reads it goes first.
-                after += [self.send_task[row] for row in before.readers if row not in self.forward.values()]
+                after += [self.send_task[row] for row in before.readers if row not in self.fused_sends]
             lock = -1
             if reduces and len(version.rows) > 1:
                 lock, self.locks = self.locks, self.locks + 1
