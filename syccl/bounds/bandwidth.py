@@ -94,7 +94,8 @@ def _ratio(network: Network, side: Mask) -> tuple[Fraction, Crossing]:
     crossing = network.leaving(side)
     inside = np.flatnonzero(side[network.gpus])
     if crossing.rate == 0 and len(inside):
-        msg = f"ranks {_some(inside.tolist())} reach no other rank; every rank must reach every other"
+        ranks = _some(inside.tolist())
+        msg = f"ranks {ranks} are joined to the others in one direction at most; every rank must reach every other"
         raise InfeasibleError(msg)
     return Fraction(len(inside), crossing.rate) if len(inside) else Fraction(0), crossing
 

@@ -53,6 +53,7 @@ class Network:
         self.alphas: Longs = links[3]
         self._links = links
         self._alphas_from: dict[tuple[int, ...], Longs] = {}
+        self._cuts: dict[tuple[tuple[int, ...], ...], Crossing] = {}
 
     @classmethod
     def of(cls, topology: Topology) -> Network:
@@ -182,6 +183,12 @@ class Network:
 
     def cut(self, sources: Collection[int], sinks: Collection[int], *, without: Sequence[int] = ()) -> Crossing:
         """Return a cut of least bandwidth between two disjoint sets of ranks, in the network less some links."""
+        key = tuple(sources), tuple(sinks), tuple(without)
+        if key not in self._cuts:
+            self._cuts[key] = self._cut(*key)
+        return self._cuts[key]
+
+    def _cut(self, sources: Sequence[int], sinks: Sequence[int], without: Sequence[int]) -> Crossing:
         ports = np.zeros((2, self.ranks), dtype=np.int64)
         ports[0, list(sources)] = np.array(self.reversed.in_rates, dtype=np.int64)[list(sources)] // self.unit
         ports[1, list(sinks)] = np.array(self.in_rates, dtype=np.int64)[list(sinks)] // self.unit

@@ -40,6 +40,10 @@ _FORWARD = {
 }
 """The op that spreads data and is the same job on the reversed network."""
 _BACKWARDS = frozenset({"reducescatter", "reduce", "gather"})
+_PAIRED_RANKS = 64
+"""So many pairs are looked at, on no larger clusters; cuts around ranks and islands say as much there."""
+_TRIED_RANKS = 64
+"""So many ranks' own cuts are looked at with latency, those of least bandwidth in; all are without."""
 _SINKS = 16
 """So many receivers of a cut are tried one by one, else the farthest alone."""
 
@@ -121,7 +125,7 @@ class _Job:
     def crossings(self, bandwidth: BandwidthBound, *, out: bool) -> Iterator[tuple[Inside, tuple[int, ...]]]:
         """Yield (ranks on the sending side, links) of the cuts that are worth a look."""
         yield bandwidth.cut.ranks, bandwidth.cut.links
-        for rank in self.representatives:
+        for rank in sorted(self.representatives, key=lambda rank: self.network.in_rates[rank])[:_TRIED_RANKS]:
             others = self.others((rank,))
             yield others, self.network.cut(others, (rank,)).links
             if out:
@@ -141,6 +145,7 @@ class _Job:
         for island in self.into_islands:
             lines += spread_lines(island, self.share(len(self.others(island.ranks))))
             lines.append(inbox_line(island, self.share(self.network.ranks - 1)))
+        lines += self.pair_lines(self.share(1))
         return Study(bandwidth, latency_bound(self.alphas), tuple(lines))
 
     def receivers(self, inside: Inside) -> Inside:
@@ -151,7 +156,7 @@ class _Job:
 
     def broadcast(self) -> Study:
         bandwidth = broadcast_bound(self.network, self.root)
-        lines = [self.pair_line(self.root, rank) for rank in self.unlike(self.root)]
+        lines = [self.pair_line(self.root, rank, Fraction(1)) for rank in self.unlike(self.root)]
         home = next(island for island in self.islands if self.root in island)
         for island in self.into_islands:
             if island.ranks != home or island.like > 1:
@@ -166,10 +171,18 @@ class _Job:
             found.setdefault((int(self.alphas[rank, other]), self.network.in_rates[other]), other)
         return tuple(found.values())
 
-    def pair_line(self, rank: int, other: int) -> Line:
+    def pair_lines(self, share: Fraction) -> list[Line]:
+        """Return the bounds of single pairs, each of which has ``share`` of the size to move."""
+        if self.network.ranks > _PAIRED_RANKS:
+            return []
+        pairs = [(rank, other) for rank in self.representatives for other in self.unlike(rank)]
+        return [self.pair_line(rank, other, share) for rank, other in pairs[:_PAIRED_RANKS]]
+
+    def pair_line(self, rank: int, other: int, share: Fraction) -> Line:
+        """Return about alpha + bytes / max-flow; less where detours of other timing add to a link's busy time."""
         links = self.network.cut((rank,), (other,)).links
         windows = cut_windows(self.network, links, sources=(rank,), sinks=(other,))
-        return Line("pair", Fraction(1), windows)
+        return Line("pair", share, windows)
 
     def scatter(self) -> Study:
         away = allgather_bound(self.network.reversed, (self.root,))
@@ -196,6 +209,7 @@ class _Job:
             for island in facts:
                 lines.append(inbox_line(island, self.share(self.network.ranks - 1)))
                 lines += far_pair_lines(island, alphas)
+        lines += self.pair_lines(self.share(1))
         return Study(bandwidth, latency_bound(self.alphas), tuple(lines))
 
     def sets(self) -> Iterator[Inside]:
@@ -216,6 +230,7 @@ class _Job:
             source, sink = farthest(self.alphas, inside, self.others(inside))
             windows = cut_windows(self.network, links, sources=(source,), sinks=(sink,))
             lines.append(Line("cut with latency", Fraction(1), windows))
+        lines += self.pair_lines(Fraction(1))
         chosen = dict.fromkeys(parts for parts in (*partitions, best) if len(parts) > 1)
         exchanges = tuple(self.exchange(parts) for parts in chosen)
         return Study(bandwidth, latency_bound(self.alphas), tuple(lines), exchanges)
