@@ -62,7 +62,7 @@ class FlowNetwork:
         InternalError
             When capacities overflow or source and sink are no two different nodes of the graph.
         """
-        known = source != sink and 0 <= min(source, sink) and max(source, sink) < self.nodes
+        known = source != sink and min(source, sink) >= 0 and max(source, sink) < self.nodes
         status = self._solver.solve(source, sink) if known else None
         if status != self._optimal:
             msg = f"max-flow from {source} to {sink} of {self.nodes} nodes ended with {status}"
