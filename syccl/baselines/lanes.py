@@ -1,0 +1,128 @@
+"""Lanes: rings or trees that share the data equally, each on its own channel, compressed by their symmetries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from syccl.baselines.arcs import Arcs, Ranks
+from syccl.collective import Demand
+from syccl.lowering.tasks import Wiring
+from syccl.schedule import Schedule, Symmetry, Transfers
+from syccl.symmetry import Group, trivial_group
+
+
+@dataclass(frozen=True, eq=False)
+class Laned:
+    """A schedule whose lanes keep to their own channel, and the wiring that says so."""
+
+    schedule: Schedule
+    wiring: Wiring
+
+    @property
+    def lanes(self) -> int:
+        """Number of lanes."""
+        return self.wiring.channels
+
+
+class Hops(NamedTuple):
+    """Transfers in the order in which links serve them; all columns have the same length."""
+
+    chunk: NDArray[np.integer]
+    src: NDArray[np.integer]
+    dst: NDArray[np.integer]
+    stage: NDArray[np.integer]
+    reduce: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LaneSymmetry:
+    """The symmetries that carry lanes to lanes; ``lanes[e, l]`` is where element ``e`` sends lane ``l``."""
+
+    group: Group
+    lanes: NDArray[np.int32]
+
+
+def lane_symmetry(lanes: Ranks, group: Group) -> LaneSymmetry:
+    """Return the elements of a group that map a set of lanes onto itself; of equal lanes the k-th goes to the k-th.
+
+    Parameters
+    ----------
+    group
+        Of order 1, or such that only the identity fixes a rank.
+    """
+    number = {key: i for i, key in enumerate(_keys(lanes))}
+    images: dict[bytes, list[int]] = {}
+    for element, ranks in zip(group.elements, group.ranks, strict=True):
+        moved = np.empty_like(lanes)
+        moved[:, ranks] = ranks[lanes]
+        image = [number.get(key, -1) for key in _keys(moved)]
+        if -1 not in image:
+            images[element.tobytes()] = image
+    kept = trivial_group(group.topology)
+    known = {element.tobytes() for element in kept.elements}
+    for element in group.elements:
+        if element.tobytes() in images.keys() - known:
+            kept = Group.generated(group.topology, (*kept.generators, element))
+            known = {row.tobytes() for row in kept.elements}
+    return LaneSymmetry(kept, np.array([images[element.tobytes()] for element in kept.elements], dtype=np.int32))
+
+
+def laned(arcs: Arcs, demand: Demand, hops: Hops, symmetry: LaneSymmetry, *, by_rank: bool, maker: str) -> Laned:
+    """Return the schedule of hops on lanes; chunk ``i * lanes + l`` is the ``i``-th part of what lane ``l`` carries.
+
+    Parameters
+    ----------
+    hops
+        Of the chunks that stand for all others under the symmetry.
+    by_rank
+        Whether the ``i``-th part belongs to rank ``i`` and moves with it; else it stays the ``i``-th.
+    """
+    lanes = symmetry.lanes.shape[1]
+    parts = demand.chunks // lanes
+    part = symmetry.group.ranks if by_rank else np.broadcast_to(np.arange(parts), (symmetry.group.order, parts))
+    images = part[:, :, None].astype(np.int32) * lanes + symmetry.lanes[:, None, :]
+    routes: dict[tuple[int, int], int] = {}
+    pairs = zip(hops.src.tolist(), hops.dst.tolist(), strict=True)
+    route = np.array([routes.setdefault(pair, len(routes)) for pair in pairs], dtype=np.int32)
+    transfers = Transfers(
+        chunk=hops.chunk.astype(np.int32),
+        src=hops.src.astype(np.int32),
+        dst=hops.dst.astype(np.int32),
+        route=route,
+        reduce=hops.reduce,
+        stage=hops.stage.astype(np.int32),
+        order=np.arange(len(route), dtype=np.int32),
+    )
+    schedule = Schedule(
+        arcs.topology,
+        demand,
+        tuple(arcs.route(*pair) for pair in routes),
+        transfers,
+        Symmetry(symmetry.group, images.reshape(symmetry.group.order, -1)) if symmetry.group.order > 1 else None,
+        maker,
+    )
+    lane_of = tuple(chunk % lanes for chunk in range(demand.chunks))
+    return Laned(schedule, Wiring(lanes, fuse=True, copy_blocks=lanes, lanes=lane_of))
+
+
+def _keys(lanes: Ranks) -> list[tuple[bytes, int]]:
+    """Return each lane as a key, with how many equal ones came before it."""
+    seen: Counter[bytes] = Counter()
+    keys = []
+    for lane in lanes:
+        key = lane.tobytes()
+        keys.append((key, seen[key]))
+        seen[key] += 1
+    return keys
+
+
+def replicated(symmetry: LaneSymmetry, copies: int) -> LaneSymmetry:
+    """Return the symmetry of several copies of all lanes, one set after the other."""
+    lanes = symmetry.lanes.shape[1]
+    offsets = np.arange(copies, dtype=np.int32)[None, :, None] * lanes
+    return LaneSymmetry(symmetry.group, (symmetry.lanes[:, None, :] + offsets).reshape(len(symmetry.lanes), -1))
