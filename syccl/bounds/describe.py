@@ -80,4 +80,4 @@ def _servers(links: Iterable[int], topology: Topology) -> str:
     servers = dict.fromkeys(server for server in ends if server)
     if not servers:
         return ""
-    return f" of server {next(iter(servers))}" if len(servers) == 1 else f" of {len(servers)} servers"
+    return f" at {next(iter(servers))}" if len(servers) == 1 else f" at {len(servers)} servers"

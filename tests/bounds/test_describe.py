@@ -23,7 +23,7 @@ def test_allgather_names_the_nics_of_a_server() -> None:
         "508.929us by into an island and spread there: bandwidth 503.316us, latency 5us, combined 508.929us"
     )
     assert second == (
-        "cut: into ranks 0-7 (s0.gpu0 .. s0.gpu7), over 4 links switch->nic of server s0, 25GB/s each, "
+        "cut: into ranks 0-7 (s0.gpu0 .. s0.gpu7), over 4 links switch->nic at s0, 25GB/s each, "
         "100GB/s together (rail0->s0.nic0, rail1->s0.nic1, rail2->s0.nic2, rail3->s0.nic3)"
     )
 
@@ -43,7 +43,7 @@ def test_partitions_are_told_by_one_part_and_the_total() -> None:
 
 def test_links_of_different_bandwidth_are_told_apart() -> None:
     text = words(h800(), "allgather", islands_of(8, 8))
-    assert "into rank 0 (s0.gpu0), over 1 link switch->gpu of server s0 of 200GB/s (s0.nvswitch->s0.gpu0)" in text
+    assert "into rank 0 (s0.gpu0), over 1 link switch->gpu at s0 of 200GB/s (s0.nvswitch->s0.gpu0)" in text
     assert text.endswith(", 250GB/s in all")
 
 
