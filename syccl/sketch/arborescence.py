@@ -167,7 +167,7 @@ def flattened(costs: Floats, parents: Ints) -> Ints:
     # All moves of a sweep go to vertices that were at least two levels higher, so they never close a cycle.
     vertices = np.arange(len(parents))
     while True:
-        depth = _depths(parents)
+        depth = tree_depths(parents)
         paid = np.where(parents < 0, -1.0, costs[np.maximum(parents, 0), vertices])
         heights = np.where(costs <= paid, depth[:, None], len(parents))
         better = heights.argmin(axis=0)
@@ -177,8 +177,8 @@ def flattened(costs: Floats, parents: Ints) -> Ints:
         parents = np.where(moves, better, parents).astype(np.int32)
 
 
-def _depths(parents: Ints) -> NDArray[np.int64]:
-    """Return the depth of every vertex of a tree, 0 at the root."""
+def tree_depths(parents: Ints) -> NDArray[np.int64]:
+    """Return the depth of every vertex of a tree given by its parents, 0 at the root, shape ``(n,)``."""
     depth = np.zeros(len(parents), dtype=np.int64)
     above = parents
     while (above >= 0).any():

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from syccl.collective import Op
 from syccl.errors import InternalError
-from syccl.optimize.linear import LinearProgram, LinearSolution, solve_linear
+from syccl.optimize.linear import LinearSolution, solve_linear
 from syccl.optimize.status import Status
-from syccl.sketch.arborescence import contract, flattened
+from syccl.sketch.arborescence import contract, flattened, tree_depths
+from syccl.sketch.combine import bottleneck_program
 from syccl.sketch.quotient import Quotient
 
 Ints = NDArray[np.int32]
@@ -28,6 +29,9 @@ _FORESTS = 8
 
 _TIE = 1e-7
 """Relative size of the noise that breaks ties; `Pricing.dual_bound` is lowered by as much."""
+
+_SPREAD = 0.01
+"""Relative size of the noise on prices from which mixed trees are drawn: above their error, else small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +60,15 @@ class Column:
     loads: Floats
 
     @property
-    def key(self) -> tuple[int, bytes, bytes]:
-        """What tells columns apart."""
-        trees = [b"" if tree is None else tree.tobytes() for tree in (self.inward, self.outward)]
-        return self.root, trees[0], trees[1]
+    def depth(self) -> int:
+        """Number of transfers, one after the other, from the first sender to the last receiver."""
+        return sum(int(tree_depths(tree).max()) for tree in (self.inward, self.outward) if tree is not None)
+
+    @property
+    def key(self) -> tuple[int, bytes, bytes, bytes]:
+        """What tells columns apart; equal trees over other routes have other loads."""
+        inward, outward = (b"" if tree is None else tree.tobytes() for tree in (self.inward, self.outward))
+        return self.root, inward, outward, self.loads.tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +171,34 @@ def price(op: Op, quotient: Quotient, *, gap: float = 1e-3, round_limit: int = 6
     return Pricing(tuple(pool.values()), shares, value, bound, best_prices, rounds)
 
 
+def mixed_columns(op: Op, quotient: Quotient, prices: Floats, *, count: int) -> list[Column]:
+    """Return trees that cost about the same under ``prices`` and spread their load over the orbits in many ways.
+
+    At optimal prices the extreme trees, of which a mix is best, cost the same as all trees between them. Which way a
+    rank is reached is drawn at random; then the tree is made shallow. Such trees let few pieces come near the best mix.
+
+    Parameters
+    ----------
+    op, quotient
+        As in `price`.
+    prices
+        Prices near the optimum, as in `Pricing.prices`.
+    count
+        Number of columns for each representative.
+
+    Raises
+    ------
+    InfeasibleError
+        When some rank does not reach another.
+    """
+    columns = []
+    for seed in range(count):
+        outward = _drawn_trees(quotient, prices, seed) if op.target == "all" else None
+        inward = _drawn_trees(quotient.flipped, prices, count + seed) if op.source == "all" else None
+        columns += _columns(quotient, inward, outward)
+    return columns
+
+
 @dataclass(frozen=True, eq=False)
 class _Pricer:
     """Finds the cheapest columns under prices."""
@@ -174,29 +211,49 @@ class _Pricer:
     def cheapest(self, prices: Floats) -> tuple[list[Column], float]:
         """Return the cheapest column of every representative, and the bound that their costs prove."""
         forward = self.quotient.rerouted(prices) if self.any_route else self.quotient
-        roots = forward.representatives.tolist()
-        outward = self._trees(forward, prices) if self.op.target == "all" else [None] * len(roots)
-        inward = self._trees(forward.flipped, prices) if self.op.source == "all" else [None] * len(roots)
-        joint = self.op.name == "allreduce"
-        columns = []
-        for i, (root, into, out) in enumerate(zip(roots, inward, outward, strict=True)):
-            loads = np.zeros(forward.orbits)
-            if into is not None:
-                loads += forward.flipped.tree_loads(into)
-            if out is not None:
-                loads += forward.tree_loads(out)
-            scale = 1.0 / forward.group.order if joint else 1.0
-            columns.append(Column(root, 0 if joint else i, into, out, loads * scale))
+        outward = self._trees(forward, prices) if self.op.target == "all" else None
+        inward = self._trees(forward.flipped, prices) if self.op.source == "all" else None
+        columns = _columns(forward, inward, outward)
         costs = [float(column.loads @ prices) for column in columns]
         noise = _TIE if len(self.tie_breakers) > 1 else 0.0
+        joint = self.op.source == self.op.target == "all"
         return columns, (min(costs) if joint else sum(costs)) / (1.0 + noise)
 
-    def _trees(self, quotient: Quotient, prices: Floats) -> list[Ints | None]:
+    def _trees(self, quotient: Quotient, prices: Floats) -> list[Ints]:
         """Return a cheapest tree of every representative."""
         costs = quotient.arc_costs(prices)
         forests = [contract(costs * noise) for noise in self.tie_breakers]
         roots = quotient.representatives.tolist()
         return [flattened(costs, forests[i % len(forests)].parents(root)) for i, root in enumerate(roots)]
+
+
+def _columns(quotient: Quotient, inward: list[Ints] | None, outward: list[Ints] | None) -> list[Column]:
+    """Make columns of the trees of every representative."""
+    joint = inward is not None and outward is not None
+    scale = 1.0 / quotient.group.order if joint else 1.0
+    columns = []
+    for i, root in enumerate(quotient.representatives.tolist()):
+        into, out = inward[i] if inward else None, outward[i] if outward else None
+        loads = np.zeros(quotient.orbits)
+        if into is not None:
+            loads += quotient.flipped.tree_loads(into)
+        if out is not None:
+            loads += quotient.tree_loads(out)
+        columns.append(Column(root, 0 if joint else i, into, out, loads * scale))
+    return columns
+
+
+def _drawn_trees(quotient: Quotient, prices: Floats, seed: int) -> list[Ints]:
+    """Return a tree of every representative, cheapest under prices that vary by child and orbit."""
+    draw = np.random.default_rng(seed)
+    tilt = 1.0 + _SPREAD * (draw.random(quotient.orbits) + draw.random((quotient.ranks, quotient.orbits)))
+    plain = quotient.arc_costs(prices)
+    costs = np.empty_like(plain)
+    for child in range(quotient.ranks):
+        costs[:, child] = quotient.class_weights[quotient.arc_class[:, child]] @ (prices * tilt[child])
+    costs[~np.isfinite(plain)] = np.inf
+    forest = contract(costs)
+    return [flattened(costs, forest.parents(root)) for root in quotient.representatives.tolist()]
 
 
 def _tie_breakers(quotient: Quotient) -> tuple[Floats, ...]:
@@ -222,25 +279,9 @@ def _busiest(columns: list[Column], shares: Floats, capacities: Floats) -> float
 
 
 def _solve_master(columns: list[Column], capacities: Floats) -> LinearSolution:
-    """Minimise the time of the busiest link: one row per group, then one per link orbit; the time comes last.
-
-    Time is in units of a byte on the fastest link, so that all coefficients are of moderate size.
-    """
+    """Find the best mix of the columns known so far."""
     groups = np.array([column.group for column in columns], dtype=np.int32)
-    loads = np.array([column.loads for column in columns]).T
-    orbits, count, group_count = len(capacities), len(columns), int(groups.max()) + 1
-    orbit, column = np.nonzero(loads)
-    program = LinearProgram(
-        objective=np.append(np.zeros(count), 1.0),
-        lower=np.zeros(count + 1),
-        upper=np.full(count + 1, np.inf),
-        row_lower=np.append(np.ones(group_count), np.full(orbits, -np.inf)),
-        row_upper=np.append(np.ones(group_count), np.zeros(orbits)),
-        entry_row=np.concatenate((groups, group_count + orbit, group_count + np.arange(orbits))).astype(np.int32),
-        entry_column=np.concatenate((np.arange(count), column, np.full(orbits, count))).astype(np.int32),
-        entry_value=np.concatenate((np.ones(count), loads[orbit, column], -capacities / capacities.max())),
-    )
-    return solve_linear(program)
+    return solve_linear(bottleneck_program(np.array([column.loads for column in columns]), groups, capacities))
 
 
 def _prices(master: LinearSolution, capacities: Floats) -> Floats:

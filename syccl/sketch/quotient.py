@@ -94,7 +94,7 @@ class Quotient:
         """Number of link orbits."""
         return len(self.orbit_sizes)
 
-    @property
+    @cached_property
     def flipped(self) -> Quotient:
         """The same quotient with the other meaning of a tree arc."""
         return replace(self, reverse=not self.reverse, arc_class=self.arc_class.T)
