@@ -7,7 +7,7 @@ import click
 from syccl.cli.common import json_option, op_option, root_option, show, size_option, topo_option
 
 
-@click.command("bound")
+@click.command("bound", short_help="Print what no schedule can beat.")
 @topo_option
 @op_option
 @size_option

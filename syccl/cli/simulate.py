@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from syccl.schedule import Schedule
 
 
-@click.command("simulate")
+@click.command("simulate", short_help="Predict the time of a program or a schedule.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--topo", metavar="FILE|NAME", help="Topology to run on; a schedule knows its own.")
 @size_option

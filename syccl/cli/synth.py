@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from syccl.topology import Topology
 
 
-@click.command("synth")
+@click.command("synth", short_help="Make a verified schedule and write it.")
 @topo_option
 @op_option
 @size_option

@@ -28,7 +28,7 @@ def list_bundled(*, as_json: bool) -> int:
     return 0
 
 
-@command.command("show")
+@command.command("show", short_help="Show one topology in words.")
 @click.argument("topology", metavar="FILE|NAME")
 @json_option
 def show_one(*, topology: str, as_json: bool) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from syccl.findings import Finding
 
 
-@click.command("verify")
+@click.command("verify", short_help="Check a program or a schedule.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--size", metavar="BYTES", help="Total size for which a program must not deadlock. Default: any.")
 @json_option

@@ -59,10 +59,15 @@ def topology_table(topology: Topology, group: Group, islands: Sequence[Sequence[
         ("nodes", ", ".join(parts)),
         ("links", f"{len(topology.links)} directed"),
         ("ranks", f"rank i is the i-th GPU, server by server ({names[0]} .. {names[-1]})"),
-        ("symmetry", f"order {group.order}; GPUs that differ: {len(group.rank_orbits)}"),
+        ("symmetry", _symmetry_words(group)),
         ("islands", groups),
     ]
     return Table(rows)
+
+
+def _symmetry_words(group: Group) -> str:
+    kinds = len(group.rank_orbits)
+    return f"order {group.order}: {'all GPUs are alike' if kinds == 1 else f'{kinds} kinds of GPU'}"
 
 
 def links_table(topology: Topology) -> Table:
