@@ -74,7 +74,7 @@ class FairShare:
             if sum(counts[k] * weight * caps[k] for k, weight in members) > self._limits[resource]:
                 hot.append(resource)
         rates = list(caps)
-        for k, rate in self._fill(hot):
+        for k, rate in self._fill(range(len(counts)), hot):
             rates[k] = rate
         return rates
 
@@ -82,10 +82,8 @@ class FairShare:
         """Recompute only the classes that hot resources join to the changed ones."""
         classes, hot = self._joined(fresh)
         rates = self.rates
-        share = dict.fromkeys(classes, 0.0)
-        for k in share:
-            share[k] = self._caps[k]
-        share.update(self._fill(hot))
+        share = {k: self._caps[k] for k in classes}
+        share.update(self._fill(share, hot))
         changed = [k for k, rate in share.items() if rate != rates[k]]
         for k in changed:
             rates[k] = share[k]
@@ -119,13 +117,13 @@ class FairShare:
                         classes.append(other)
         return classes, hot
 
-    def _fill(self, hot: list[int]) -> list[tuple[int, float]]:
-        """Return the rate of every flowing class on ``hot`` resources by progressive filling."""
-        counts, uses, caps, members = self.counts, self._uses, self._caps, self._members
-        left = {resource: self._capacities[resource] for resource in hot}
-        load = {resource: sum(counts[k] * weight for k, weight in members[resource]) for resource in hot}
-        flowing = {resource: sum(counts[k] > 0 for k, _ in members[resource]) for resource in hot}
-        rising = {k: caps[k] for resource in hot for k, _ in members[resource] if counts[k]}
+    def _fill(self, classes: Iterable[int], hot: list[int]) -> list[tuple[int, float]]:
+        """Return the rate of each of ``classes`` that flows on ``hot`` resources, by progressive filling."""
+        counts, uses = self.counts, self._uses
+        through, rising = self._flowing(classes, hot)
+        left = {resource: self._capacities[resource] for resource in through}
+        load = {resource: sum([counts[k] * weight for k, weight in row]) for resource, row in through.items()}
+        flowing = {resource: len(row) for resource, row in through.items()}
         rates: list[tuple[int, float]] = []
         lowest_cap = min(rising.values(), default=math.inf)
         while rising:
@@ -140,7 +138,7 @@ class FairShare:
                 level = lowest_cap
                 stopped = [k for k, cap in rising.items() if cap == lowest_cap]
             else:
-                stopped = [k for k, _ in members[full] if k in rising]
+                stopped = [k for k, _ in through[full] if k in rising]
             for k in stopped:
                 del rising[k]
                 rates.append((k, level))
@@ -153,6 +151,20 @@ class FairShare:
                         if not flowing[resource]:
                             del flowing[resource]
         return rates
+
+    def _flowing(
+        self, classes: Iterable[int], hot: list[int]
+    ) -> tuple[dict[int, list[tuple[int, float]]], dict[int, float]]:
+        """Return the flowing classes, with their weights, on each of ``hot``, and the caps of all of these classes."""
+        through: dict[int, list[tuple[int, float]]] = {resource: [] for resource in hot}
+        rising: dict[int, float] = {}
+        for k in classes:
+            if self.counts[k]:
+                for resource, weight in self._uses[k]:
+                    if resource in through:
+                        through[resource].append((k, weight))
+                        rising[k] = self._caps[k]
+        return through, rising
 
 
 def max_min_rates(

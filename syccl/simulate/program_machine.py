@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.errors import InputError
-from syccl.program import Step, StepType
+from syccl.program import StepType
 from syccl.simulate.cost import Loop, Protocol
 from syccl.simulate.fair_share import Uses
 from syccl.simulate.machine import FlowRoute, Machine
 from syccl.simulate.program_quotient import Blocks, Quotient
 from syccl.topology import Topology, default_route
+
+_ENDS = {kind: (kind.receives, kind.sends) for kind in StepType}
 
 _Flag = tuple[int, int]
 """(block as an index into the whole program, step) that must have been published."""
@@ -76,6 +78,8 @@ class _Builder:
     """Machine block of each representative."""
     routes: dict[FlowRoute, int] = field(default_factory=dict)
     uses: list[Uses] = field(default_factory=list)
+    sizes: dict[int, list[float]] = field(default_factory=dict)
+    """Of the messages of a step, by its count."""
     block: list[int] = field(default_factory=list)
     size: list[float] = field(default_factory=list)
     route: list[int] = field(default_factory=list)
@@ -92,8 +96,7 @@ class _Builder:
 
     def add_block(self, b: int) -> None:
         """Append the tasks of one block."""
-        rank, block = self.table.rank[b], self.table.blocks[b]
-        position = self.position[b]
+        rank, block, position = self.table.rank[b], self.table.blocks[b], self.position[b]
         sender = self.table.sender.get((block.recv, rank, block.channel))
         source = len(self.position) + position if sender is None else self.position[self._representative(sender)]
         steps, tasks = self.published.setdefault(b, ([], []))
@@ -107,14 +110,14 @@ class _Builder:
             if pending:
                 self.waits_for[len(self.block)] = pending
                 pending = []
-            sizes = self._sizes(step)
-            n, moves = len(sizes), step.cnt > 0
-            sends, receives = moves and step.type.sends, moves and step.type.receives
-            self.block += [position] * n
-            self.size += sizes
+            receives, sends = _ENDS[step.type] if step.cnt else (False, False)
+            sizes = self._message_sizes(step.cnt) if receives or sends else [step.cnt * self.loop.chunk_bytes]
             if sends:
                 route = self._route_of(b) if route < 0 else route
                 sent += sum(sizes)
+            n = len(sizes)
+            self.block += [position] * n
+            self.size += sizes
             self.route += [route if sends else -1] * n
             self.sends += [position if sends else -1] * n
             self.receives += [source if receives else -1] * n
@@ -129,16 +132,15 @@ class _Builder:
     def _representative(self, b: int) -> int:
         return int(self.quotient.block_orbit[b])
 
-    def _sizes(self, step: Step) -> list[float]:
-        """Return the bytes of each task of a step: a message each, or all at once where nothing is sent or received."""
-        part = self.loop.chunk_bytes
-        if not (step.type.sends or step.type.receives) or step.cnt == 0:
-            return [step.cnt * part]
-        most = self.loop.chunks_per_message
-        counts = [most] * (step.cnt // most)
-        if step.cnt % most:
-            counts.append(step.cnt % most)
-        return [count * part * self.protocol.wire_factor for count in counts]
+    def _message_sizes(self, cnt: int) -> list[float]:
+        """Return the bytes on the wire of each message of a step."""
+        sizes = self.sizes.get(cnt)
+        if sizes is None:
+            most = self.loop.chunks_per_message
+            counts = [most] * (cnt // most) + ([cnt % most] if cnt % most else [])
+            unit = self.loop.chunk_bytes * self.protocol.wire_factor
+            sizes = self.sizes[cnt] = [count * unit for count in counts]
+        return sizes
 
     def _route_of(self, b: int) -> int:
         """Return the index of the route that a block's messages take."""

@@ -72,16 +72,11 @@ def simulate_program(
     ------
     InputError
         When program and topology differ in ranks, two ranks that exchange messages have no route, two blocks own one
-        connection, or the protocol is unknown.
+        connection, the protocol is unknown, or there is nothing to move: no chunks or no bytes.
     FindingsError
         When the program deadlocks at this size.
     """
-    if program.size != topology.ranks:
-        msg = (
-            f"program {program.name!r} is for {program.size} ranks, topology {topology.name!r} has {topology.ranks}; "
-            "give a topology with as many GPUs"
-        )
-        raise InputError(msg)
+    _check(program, topology, size_bytes)
     protocol = protocol or protocol_named(program.protocol)
     loop = chunk_loop(size_bytes / program.chunks, protocol)
     table = blocks_of(program)
@@ -100,6 +95,20 @@ def simulate_program(
         iterations=loop.iterations,
         quotient=quotient is not None,
     )
+
+
+def _check(program: Program, topology: Topology, size_bytes: int) -> None:
+    msg = ""
+    if program.size != topology.ranks:
+        msg = (
+            f"is for {program.size} ranks, topology {topology.name!r} has {topology.ranks}; give one with as many GPUs"
+        )
+    elif program.chunks < 1:
+        msg = f"cuts the buffer into {program.chunks} chunks (nchunksperloop); at least 1 is needed"
+    elif size_bytes < 1:
+        msg = f"is simulated for {size_bytes} bytes; give a size of at least 1"
+    if msg:
+        raise InputError(f"program {program.name!r} {msg}")
 
 
 def _deadlock(made: ProgramMachine, table: Blocks, *, stuck: tuple[int, ...], size_bytes: int) -> str:

@@ -230,6 +230,12 @@ def test_another_number_of_ranks_is_refused() -> None:
         simulate_program(programs.one_message(), SWITCH, size_bytes=MIB)
 
 
+@pytest.mark.parametrize(("chunks", "size", "complaint"), [(0, MIB, "0 chunks"), (1, 0, "for 0 bytes")])
+def test_nothing_to_move_is_refused(chunks: int, size: int, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        simulate_program(programs.one_message(chunks=chunks), LINE, size_bytes=size)
+
+
 def test_two_blocks_on_one_connection_are_refused() -> None:
     twice = program([block(0, [step(T.SEND)], send=1), block(3, [step(T.SEND)], send=1)], [])
     with pytest.raises(InputError, match=r"rank 0: thread blocks 0 and 3 both own the connection 0->1 on channel 0"):
