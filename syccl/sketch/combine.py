@@ -88,7 +88,7 @@ def combine(
             value = _busiest(best, times)
     optimal = value <= bound * (1.0 + gap)
     if depths is not None:
-        best = _tidied(best, groups, depths, times, value)
+        best = _tidied(best, groups, depths, times, limit=value)
     return Combination(best, value, bound, optimal)
 
 
@@ -171,7 +171,7 @@ def _branched(program: LinearProgram, start: Floats, *, gap: float, node_limit: 
     return solve_integer(program, whole, node_limit=node_limit, gap=gap, hint=start)
 
 
-def _tidied(counts: Ints, groups: Ints, depths: Ints, times: Floats, limit: float) -> Ints:
+def _tidied(counts: Ints, groups: Ints, depths: Ints, times: Floats, *, limit: float) -> Ints:
     """Empty columns one by one, deep and little used ones first, into used or shallower ones within a limit of time."""
     counts = counts.copy()
     for source in np.lexsort((counts, -depths)).tolist():
