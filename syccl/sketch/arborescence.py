@@ -55,10 +55,6 @@ class Arborescences:
             raise InfeasibleError(msg)
         return parents
 
-    def cost(self, root: int) -> float:
-        """Return the cost of a cheapest tree out of ``root``, infinite where there is none."""
-        return tree_cost(self.costs, self._opened(root))
-
     def _opened(self, root: int) -> Ints:
         """Enter every set once, outer ones first: the last at the root, each other by its cheapest arc."""
         parents = list(self.tail[: len(self.costs)])

@@ -140,9 +140,9 @@ def _rounded(shares: Floats, groups: Ints, pieces: int) -> Ints:
 def _improved(counts: Ints, groups: Ints, times: Floats) -> Ints:
     """Move single pieces off the busiest link to other columns of their group until none helps."""
     counts = counts.copy()
-    best = _norm((counts @ times)[None])[0]
-    while True:
-        total = counts @ times
+    total = counts @ times
+    best = _norm(total[None])[0]
+    while total.size:
         busiest = times[:, total.argmax()]
         for source in np.flatnonzero((counts > 0) & (busiest > 0)).tolist():
             targets = np.flatnonzero((groups == groups[source]) & (busiest < busiest[source]))
@@ -151,9 +151,11 @@ def _improved(counts: Ints, groups: Ints, times: Floats) -> Ints:
                 best = norms.min()
                 counts[source] -= 1
                 counts[targets[norms.argmin()]] += 1
+                total = counts @ times
                 break
         else:
-            return counts
+            break
+    return counts
 
 
 def _norm(times: Floats) -> Floats:

@@ -103,6 +103,12 @@ def test_one_column_a_group_leaves_no_choice() -> None:
     assert found.optimal
 
 
+def test_without_links_all_combinations_take_no_time() -> None:
+    found = combine(np.zeros((2, 0)), np.zeros(2, dtype=np.int32), 3, np.zeros(0))
+    assert found.multiplicities.sum() == 3
+    assert (found.value, found.optimal) == (0, True)
+
+
 def test_the_same_input_gives_the_same_combination() -> None:
     topology = cube_mesh()
     quotient = Quotient.of(topology, trivial_group(topology))
