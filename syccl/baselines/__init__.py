@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from syccl.baselines.lanes import Laned
 from syccl.baselines.ring import MOST_INSTANCES, ring_lanes
 from syccl.baselines.rings import Islands, find_rings
+from syccl.baselines.tree import tree_lanes
 from syccl.collective import Op
 from syccl.lowering.lower import lower
 from syccl.lowering.targets import EXECUTOR
@@ -40,9 +41,8 @@ def baseline_times(
     group
         Symmetries of the topology; only speed depends on them.
     """
-    made = {
-        "ring_us": list(_ring_choices(topology, op, islands, group)),
-    }
+    tree = tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group)
+    made = {"ring_us": list(_ring_choices(topology, op, islands, group)), "tree_us": [tree] if tree else []}
     times: dict[str, float] = {}
     for name, choices in made.items():
         lowered = [lower(c.schedule, c.wiring, protocol, EXECUTOR, size_bytes=size_bytes) for c in choices]

@@ -70,8 +70,17 @@ class Arcs:
         """Return how often all hops of some lanes pass every link, shape ``(links,)``."""
         senders = np.broadcast_to(np.arange(lanes.shape[1]), lanes.shape)
         moved = lanes != senders
-        passed = self.links[senders[moved], lanes[moved]]
-        return np.bincount(passed.ravel(), minlength=len(self.topology.links) + 1)[:-1].astype(np.float64)
+        return self._passed(senders[moved], lanes[moved])
+
+    def load_back(self, lanes: Ranks) -> Floats:
+        """Return how often all hops of some lanes, the other way round, pass every link, shape ``(links,)``."""
+        senders = np.broadcast_to(np.arange(lanes.shape[1]), lanes.shape)
+        moved = lanes != senders
+        return self._passed(lanes[moved], senders[moved])
+
+    def _passed(self, src: Ranks, dst: Ranks) -> Floats:
+        links = self.links[src, dst]
+        return np.bincount(links.ravel(), minlength=len(self.topology.links) + 1)[:-1].astype(np.float64)
 
     def share(self, load: Floats) -> float:
         """Return the most bytes per second that each hop can carry when all hops carry the same."""

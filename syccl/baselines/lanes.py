@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from syccl.baselines.arcs import Arcs, Ranks
+from syccl.baselines.hops import Hops, make_schedule
 from syccl.collective import Demand
 from syccl.lowering.tasks import Wiring
-from syccl.schedule import Schedule, Symmetry, Transfers
+from syccl.schedule import Schedule, Symmetry
 from syccl.symmetry import Group, trivial_group
 
 
@@ -27,16 +27,6 @@ class Laned:
     def lanes(self) -> int:
         """Number of lanes."""
         return self.wiring.channels
-
-
-class Hops(NamedTuple):
-    """Transfers in the order in which links serve them; all columns have the same length."""
-
-    chunk: NDArray[np.integer]
-    src: NDArray[np.integer]
-    dst: NDArray[np.integer]
-    stage: NDArray[np.integer]
-    reduce: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,26 +76,8 @@ def laned(arcs: Arcs, demand: Demand, hops: Hops, symmetry: LaneSymmetry, *, by_
     parts = demand.chunks // lanes
     part = symmetry.group.ranks if by_rank else np.broadcast_to(np.arange(parts), (symmetry.group.order, parts))
     images = part[:, :, None].astype(np.int32) * lanes + symmetry.lanes[:, None, :]
-    routes: dict[tuple[int, int], int] = {}
-    pairs = zip(hops.src.tolist(), hops.dst.tolist(), strict=True)
-    route = np.array([routes.setdefault(pair, len(routes)) for pair in pairs], dtype=np.int32)
-    transfers = Transfers(
-        chunk=hops.chunk.astype(np.int32),
-        src=hops.src.astype(np.int32),
-        dst=hops.dst.astype(np.int32),
-        route=route,
-        reduce=hops.reduce,
-        stage=hops.stage.astype(np.int32),
-        order=np.arange(len(route), dtype=np.int32),
-    )
-    schedule = Schedule(
-        arcs.topology,
-        demand,
-        tuple(arcs.route(*pair) for pair in routes),
-        transfers,
-        Symmetry(symmetry.group, images.reshape(symmetry.group.order, -1)) if symmetry.group.order > 1 else None,
-        maker,
-    )
+    action = Symmetry(symmetry.group, images.reshape(symmetry.group.order, -1)) if symmetry.group.order > 1 else None
+    schedule = make_schedule(arcs, demand, hops, action, maker=maker)
     lane_of = tuple(chunk % lanes for chunk in range(demand.chunks))
     return Laned(schedule, Wiring(lanes, fuse=True, copy_blocks=lanes, lanes=lane_of))
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from syccl.baselines.arcs import Arcs, Ranks
-from syccl.baselines.lanes import Hops, Laned, lane_symmetry, laned, replicated
+from syccl.baselines.hops import Hops
+from syccl.baselines.lanes import Laned, lane_symmetry, laned, replicated
 from syccl.baselines.rings import Islands, Rings, find_rings
 from syccl.collective import Demand, Op
 from syccl.schedule import Schedule
