@@ -14,7 +14,7 @@ from syccl.errors import GaveUpError, InputError, InternalError
 from syccl.findings import Finding, errors
 from syccl.lowering.lower import Lowered, lower, program_of, wirings
 from syccl.lowering.targets import EXECUTOR
-from syccl.planning import Plan, Problem, plans
+from syccl.planning import Found, Plan, Problem, find_plans
 from syccl.program import Program
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
@@ -150,7 +150,7 @@ def synthesize(
         latency_s=bound.latency_s,
         most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
     )
-    found = plans(problem, progress=progress)
+    found = find_plans(problem, pricing, progress=progress)
     choice = _choose(problem, found, options, clock, progress)
     return _finish(problem, bound, pricing, choice, options, clock, progress)
 
@@ -178,23 +178,30 @@ class _Choice:
     schedule: Schedule
     lowered: Lowered | None
     trials: list[dict[str, object]]
+    account: dict[str, int]
 
 
 def _choose(
     problem: Problem,
-    found: Sequence[Plan],
+    found: Found,
     options: Options,
     clock: _Clock,
     progress: Callable[[str], None],
 ) -> _Choice:
     """Return the best plan: by program time where a program is wanted, else by schedule time."""
     if problem.most_hops is None:
-        best = found[0]
-        return _Choice(best, _scheduled(problem, best), None, [_trial(plan) for plan in found[:_PLANS_LOWERED]])
+        best = found.plans[0]
+        return _Choice(
+            best,
+            _scheduled(problem, best),
+            None,
+            [_trial(plan) for plan in found.plans[:_PLANS_LOWERED]],
+            found.account,
+        )
     protocol = protocol_named(options.protocol)
     fitting: list[tuple[Plan, Lowered]] = []
     trials: list[dict[str, object]] = []
-    for plan in found:
+    for plan in found.plans:
         beaten = fitting and plan.seconds > min(lowered.seconds for _, lowered in fitting)
         if beaten or len(fitting) >= _PLANS_LOWERED or (fitting and clock.is_over()):
             break
@@ -211,7 +218,7 @@ def _choose(
     fastest = min(lowered.seconds for _, lowered in fitting)
     close = [(plan, low) for plan, low in fitting if low.seconds <= fastest * _CLOSE_ENOUGH]
     plan, lowered = min(close, key=lambda pair: (problem.chunks(pair[0].count), pair[1].seconds))
-    return _Choice(plan, lowered.schedule, lowered, trials)
+    return _Choice(plan, lowered.schedule, lowered, trials, found.account)
 
 
 def _hops_per_rank(problem: Problem, plan: Plan) -> int:
@@ -312,6 +319,7 @@ def _account(problem: Problem, pricing: Pricing, choice: _Choice) -> dict[str, o
         "columns": len(pricing.columns),
         "lp_value_s_per_byte": pricing.lp_value,
         "dual_bound_s_per_byte": pricing.dual_bound,
+        **choice.account,
         "winner": choice.plan.name,
         "winner_pieces": choice.plan.count,
         "trials": choice.trials,

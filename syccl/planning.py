@@ -7,26 +7,48 @@ at which latency counts), and what the solvers add. A plan is a set of pieces; i
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from syccl.collective import Op
-from syccl.sketch.model import Hop, Piece
+from syccl.sketch.combine import combine
+from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
+from syccl.sketch.price import Column, Pricing
 from syccl.sketch.quotient import Quotient
 from syccl.sketch.search import Levels, Sketch, spreading_sketches, summing_sketches
-from syccl.sketch.structure import Shape, TreeRouter, route_allgather, route_allreduce
-from syccl.stitch import Timed, time_pieces
+from syccl.sketch.structure import Shape, TreeRouter, is_one_switch, route_allgather, route_allreduce
+from syccl.solve.timing import Timed, time_pieces
+from syccl.solve.trees import Solver
 from syccl.symmetry import Group
+
+Floats = NDArray[np.float64]
 
 MAX_CHUNKS = 32768
 """Chunk offsets are 16 bits in the runtimes."""
 
-_ROWS_IN_ALL = 40_000
-"""Hops that one search may place, over all its plans: bounds the time of planning."""
-_ROWS_OF_PLAN = 12_000
+_ROWS_IN_ALL = 24_000
+"""Hops that one search may route, over all its plans and passes: bounds the time of planning."""
+_ROWS_OF_PLAN = 4_000
+_FEW_PIECES = 8
+"""Pieces that are always tried, also where that makes a long plan; enough where latency counts most."""
+_LATENCY_RULES = 4.0
+"""Below this many latency bounds a bandwidth bound is too small for many pieces to pay."""
 _LATENCY_MATTERS = 50.0
 """Staged sketches are searched while the bandwidth bound is below this many latency bounds."""
+_EFFORT = 0.3
+"""Deterministic time units of the constraint solver for one sub-demand."""
+_SOLVED_COUNTS = 2
+_SOLVED = "trees solved by constraint program"
+_EVEN_ENOUGH = 1.003
+"""Structured trees whose busiest link is within this factor of the linear program need no combination."""
+_LARGEST_POOL = 150
+_COMBINED_COUNTS = 3
+_LARGEST_COMBINATION = 256
 _MIXED_SKETCHES = 5
 _MIX_COUNTS = (2, 4, 8, 16)
 
@@ -44,6 +66,8 @@ class Problem:
         whole buffer (allreduce).
     bandwidth_s, latency_s
         The two simple bounds, seconds.
+    most_hops
+        Sends and receives that a program can hold per rank; None where no program is wanted.
     """
 
     op: Op
@@ -55,11 +79,17 @@ class Problem:
     unit_s_per_byte: float
     bandwidth_s: float
     latency_s: float
+    most_hops: int | None = None
 
     @property
     def sums_everywhere(self) -> bool:
         """Whether the root of each piece is free (allreduce)."""
         return self.op.source == self.op.target == "all"
+
+    @property
+    def chunk_share(self) -> float:
+        """Share of the group's data in one piece of one image: 1 for a shard, 1 / order for an allreduce buffer."""
+        return float(self.group.order) if self.sums_everywhere else 1.0
 
     @property
     def roots(self) -> int:
@@ -70,21 +100,33 @@ class Problem:
         """Return the chunks of the total buffer when ``count`` pieces are made (per root, or in all for allreduce)."""
         return count * (self.group.order if self.sums_everywhere else self.quotient.ranks)
 
-    def piece_counts(self) -> list[int]:
-        """Return the powers of two that cut the elements evenly and keep chunks in range, ascending."""
-        total = self.elements if self.sums_everywhere else self.elements // self.quotient.ranks
-        per_piece = self.group.order if self.sums_everywhere else 1
-        counts = [
-            1 << i
-            for i in range(16)
-            if total % (per_piece << i) == 0 and total >= (per_piece << i) and self.chunks(1 << i) <= MAX_CHUNKS
-        ]
-        return counts or [1]
+    @cached_property
+    def piece_counts(self) -> tuple[int, ...]:
+        """Powers of two that cut the elements evenly and keep plans, chunks and programs small enough, ascending.
+
+        A size that is no multiple of the ranks is never met exactly by allgather or reducescatter, so there any power
+        of two will do.
+        """
+        counts = [c for c in (1 << i for i in range(16)) if self._cuts_evenly(c) and self.chunks(c) <= MAX_CHUNKS]
+        if self.bandwidth_s < _LATENCY_RULES * self.latency_s:
+            counts = [c for c in counts if c <= _FEW_PIECES]
+        counts = [c for c in counts if self.rows(c) <= _ROWS_OF_PLAN or c <= _FEW_PIECES]
+        return tuple(c for c in counts if self.fits(c)) or (1,)
+
+    def _cuts_evenly(self, count: int) -> bool:
+        if self.sums_everywhere:
+            return self.elements % (count * self.group.order) == 0
+        share, rest = divmod(self.elements, self.quotient.ranks)
+        return count <= share and (rest != 0 or share % count == 0)
 
     def rows(self, count: int) -> int:
         """Return the hops of a plan of trees with ``count`` pieces."""
         trees = 2 * count if self.sums_everywhere else count * self.roots
         return trees * (self.quotient.ranks - 1)
+
+    def fits(self, count: int) -> bool:
+        """Return whether a program can hold the steps of ``count`` pieces."""
+        return self.most_hops is None or 2 * self.rows(count) // self.roots <= self.most_hops
 
     @cached_property
     def levels(self) -> Levels:
@@ -113,16 +155,47 @@ def make_plan(problem: Problem, name: str, pieces: tuple[Piece, ...], count: int
     return Plan(name, pieces, count, time_pieces(pieces, problem.quotient, chunk_bytes))
 
 
-def plans(problem: Problem, *, progress: Callable[[str], None] = lambda _: None) -> list[Plan]:
-    """Return plans for the collective, fastest list schedule first."""
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Plans, fastest list schedule first, and what the solvers did for them."""
+
+    plans: list[Plan]
+    account: dict[str, int]
+
+
+def find_plans(problem: Problem, pricing: Pricing, *, progress: Callable[[str], None] = lambda _: None) -> Found:
+    """Return plans for the collective from all sources."""
     if problem.quotient.ranks == 1:
-        return [make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)]
+        return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], {})
     progress("routing trees")
     found = list(_structured(problem))
+    progress("combining trees")
+    found += _combined(problem, pricing, found)
+    solver = Solver(_EFFORT)
+    if not all(is_one_switch(problem.quotient, members) for members in problem.islands):
+        progress("solving sub-demands")
+        found += _solved(problem, found, solver)
     if problem.bandwidth_s < _LATENCY_MATTERS * max(problem.latency_s, 1e-12):
         progress("searching staged sketches")
         found += _staged(problem)
-    return sorted(found, key=lambda plan: (plan.seconds, plan.count, plan.name))
+    found.sort(key=lambda plan: (plan.seconds, plan.count, plan.name))
+    return Found(found, _account(problem, found[0], solver))
+
+
+def _account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
+    """Return how many sub-demands (a piece inside an island) were settled in which way."""
+    switches = [is_one_switch(problem.quotient, members) for members in problem.islands]
+    closed = len(winner.pieces) * sum(switches)
+    kinds = len({len(members) for members, is_switch in zip(problem.islands, switches, strict=True) if is_switch})
+    listed = len(winner.pieces) * (len(switches) - sum(switches)) if not winner.name.startswith(_SOLVED) else 0
+    return {
+        "sub_demands_closed_form": min(closed, kinds),
+        "sub_demands_cp_sat": solver.solved,
+        "sub_demands_proved_optimal": solver.proven,
+        "sub_demands_list_schedule": listed,
+        "sub_demands_reused": solver.reused + max(0, closed - kinds),
+        "sub_demands_too_large_for_cp_sat": solver.too_large,
+    }
 
 
 def structured_pieces(problem: Problem, count: int, shape: Shape) -> tuple[Piece, ...]:
@@ -136,15 +209,126 @@ def structured_pieces(problem: Problem, count: int, shape: Shape) -> tuple[Piece
 
 def _structured(problem: Problem) -> Iterable[Plan]:
     budget = _ROWS_IN_ALL
-    counts = [c for c in problem.piece_counts() if problem.rows(c) <= _ROWS_OF_PLAN]
-    for count in reversed(counts or problem.piece_counts()[:1]):
+    for count in problem.piece_counts[::-1]:
         for shape in _shapes(problem, count):
+            if problem.rows(count) > budget and count > 1:
+                continue
             budget -= problem.rows(count)
-            if budget < 0:
-                return
             pieces = structured_pieces(problem, count, shape)
             relays = f", {shape.relays} relays" if shape.relays else ""
             yield make_plan(problem, f"structured trees, {shape.wave}{relays}", pieces, count)
+
+
+def _combined(problem: Problem, pricing: Pricing, structured: Sequence[Plan]) -> list[Plan]:
+    """Round the shares of priced and structured trees to whole pieces by an integer program, where that pays."""
+    made: list[Plan] = []
+    if problem.bandwidth_s < _LATENCY_RULES * problem.latency_s:
+        return made
+    pieces, loads, groups, depths = _pool(problem, pricing, structured)
+    for count in sorted({plan.count for plan in structured}, reverse=True)[:_COMBINED_COUNTS]:
+        best = min(_load_s(problem, plan.pieces) for plan in structured if plan.count == count)
+        if best <= _EVEN_ENOUGH * problem.unit_s_per_byte or count * problem.roots > _LARGEST_COMBINATION:
+            continue
+        chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths)
+        if chosen.value < best:
+            picked = [piece for piece, k in zip(pieces, chosen.multiplicities.tolist(), strict=True) for _ in range(k)]
+            made.append(make_plan(problem, "trees combined by integer program", _by_turns(picked), count))
+    return made
+
+
+def _by_turns(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Return pieces ordered so that roots take turns."""
+    seen: dict[int, int] = defaultdict(int)
+    turns = []
+    for piece in pieces:
+        turns.append((seen[piece.root], piece.root))
+        seen[piece.root] += 1
+    return tuple(piece for _, piece in sorted(zip(turns, pieces, strict=True), key=lambda pair: pair[0]))
+
+
+def _pool(
+    problem: Problem, pricing: Pricing, structured: Sequence[Plan]
+) -> tuple[list[Piece], Floats, NDArray[np.int32], NDArray[np.int32]]:
+    """Return distinct trees of all sources, their loads per byte, the group of each, and their depths."""
+    pool: dict[tuple[Hop, ...], Piece] = {}
+    for piece in [_priced_piece(column) for column in pricing.columns] + [
+        p for plan in structured for p in plan.pieces
+    ]:
+        if len(pool) < _LARGEST_POOL:
+            pool.setdefault(piece.hops, piece)
+    pieces = list(pool.values())
+    position = {root: i for i, root in enumerate(_roots(problem))}
+    groups = np.array([0 if problem.sums_everywhere else position[piece.root] for piece in pieces], dtype=np.int32)
+    loads = np.array([_loads(problem, [piece]) for piece in pieces]) / problem.chunk_share
+    depths = np.array([max(hop.stage for hop in piece.hops) + 1 for piece in pieces], dtype=np.int32)
+    return pieces, loads, groups, depths
+
+
+def _priced_piece(column: Column) -> Piece:
+    inward, outward = _parents(column.inward), _parents(column.outward)
+    if column.inward is None:
+        hops = out_tree(column.root, outward)
+    elif column.outward is None:
+        hops = in_tree(column.root, inward)
+    else:
+        hops = both_trees(column.root, inward, outward)
+    return Piece(column.root, hops, "priced")
+
+
+def _parents(parents: NDArray[np.int32] | None) -> dict[int, int]:
+    return {} if parents is None else {v: u for v, u in enumerate(parents.tolist()) if u >= 0}
+
+
+def _loads(problem: Problem, pieces: Sequence[Piece]) -> Floats:
+    """Return the transfers on each link of every orbit, images included."""
+    classes = [problem.quotient.arc_class[hop.src, hop.dst] for piece in pieces for hop in piece.hops]
+    total: Floats = problem.quotient.class_weights[classes].sum(axis=0)
+    return total
+
+
+def _load_s(problem: Problem, pieces: Sequence[Piece]) -> float:
+    """Return the time of the busiest link, seconds per byte as ``unit_s_per_byte``."""
+    per_group = len(pieces) if problem.sums_everywhere else len(pieces) // problem.roots
+    busiest = float((_loads(problem, pieces) / problem.quotient.capacities).max(initial=0.0))
+    return busiest / (per_group * problem.chunk_share)
+
+
+def _solved(problem: Problem, structured: Sequence[Plan], solver: Solver) -> list[Plan]:
+    """Solve the sub-demands of plans of few pieces."""
+    made = []
+    for count in problem.piece_counts[:_SOLVED_COUNTS]:
+        plan = min((p for p in structured if p.count == count), key=lambda p: p.seconds, default=None)
+        pieces = None if plan is None else _improved(problem, plan, solver)
+        if pieces is not None:
+            made.append(make_plan(problem, _SOLVED, pieces, count))
+    return made
+
+
+def _improved(problem: Problem, plan: Plan, solver: Solver) -> tuple[Piece, ...] | None:
+    chunk_bytes = problem.size_bytes / problem.chunks(plan.count)
+    roots = [piece.root for piece in plan.pieces]
+    halves = []
+    for reduces in (True, False):
+        trees = [_half(piece, reduces=reduces) for piece in plan.pieces]
+        if not any(trees):
+            halves.append(trees)
+            continue
+        quotient = problem.quotient.flipped if reduces else problem.quotient
+        better = solver.improve(quotient, problem.islands, list(zip(roots, trees, strict=True)), chunk_bytes)
+        if better is None:
+            return None
+        halves.append(better)
+    return tuple(
+        Piece(root, both_trees(root, inward, outward), "solved")
+        for root, inward, outward in zip(roots, *halves, strict=True)
+    )
+
+
+def _half(piece: Piece, *, reduces: bool) -> dict[int, int]:
+    """Return the reduction tree or the spreading tree of a piece as child -> parent."""
+    if reduces:
+        return {hop.src: hop.dst for hop in piece.hops if hop.reduce}
+    return {hop.dst: hop.src for hop in piece.hops if not hop.reduce}
 
 
 def _shapes(problem: Problem, count: int) -> Sequence[Shape]:
@@ -164,12 +348,12 @@ def _staged(problem: Problem) -> list[Plan]:
     else:
         sketches = spreading_sketches(problem.levels, inward=problem.op.reduces)
     sketches = [s for s in sketches if all(_serves(problem, s.hops(root)) for root in _roots(problem))]
-    counts = problem.piece_counts()
+    counts = problem.piece_counts
     singles = [_mix(problem, [(sketch, counts[0])], counts[0]) for sketch in sketches]
     order = sorted(range(len(singles)), key=lambda i: (singles[i].seconds, i))
     best = [sketches[i] for i in order[:_MIXED_SKETCHES]]
     mixes = []
-    for count in [c for c in _MIX_COUNTS if c in counts and problem.rows(c) <= _ROWS_OF_PLAN]:
+    for count in [c for c in _MIX_COUNTS if c in counts]:
         mixes += [_mix(problem, [(sketch, count)], count) for sketch in best[:2]]
         for first, second in itertools.combinations(best, 2):
             shares = {max(1, count // 4), count // 2, count - max(1, count // 4)}

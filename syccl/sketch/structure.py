@@ -28,7 +28,7 @@ _CONNECTION_SHARE = 64e9
 _OPEN, _EVEN, _FAN, _DEPTH, _PREFER, _DETOUR = 0.15, 0.3, 0.1, 0.03, 0.3, 0.02
 _NOISE = 1e-5
 _REHANG_GAIN = 0.05
-_ROOTS_TRIED = 4
+_ROOTS_TRIED = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,125 @@
+"""Trees inside irregular groups, by constraint programming.
+
+A set of trees is cut into its sketch (the hops between islands) and its sub-demand (who passes what on inside them);
+the sub-demand is solved with the release times that the sketch gives, and both are put together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from syccl.optimize.status import Status
+from syccl.sketch.model import Piece, out_tree
+from syccl.sketch.quotient import Quotient
+from syccl.solve.subdemand import Arc, SubDemand, key_of, size_of, solve
+from syccl.solve.timing import Timed, time_pieces
+from syccl.symmetry.canonical import Key
+
+Parents = dict[int, int]
+"""A tree as child -> parent."""
+
+_LARGEST = 1600
+"""Optional intervals above which the list schedule stands."""
+
+
+@dataclass
+class Solver:
+    """Solves sub-demands, each once per isomorphism class, and counts what it did.
+
+    Parameters
+    ----------
+    effort
+        Deterministic time units of the constraint solver for one sub-demand.
+    """
+
+    effort: float
+    solved: int = 0
+    reused: int = 0
+    too_large: int = 0
+    proven: int = 0
+    cache: dict[Key, dict[int, Parents]] = field(default_factory=dict)
+
+    def improve(
+        self,
+        quotient: Quotient,
+        islands: Sequence[Sequence[int]],
+        trees: Sequence[tuple[int, Parents]],
+        chunk_bytes: float,
+    ) -> list[Parents] | None:
+        """Return better trees for the same roots and the same hops between islands, or None where none were sought.
+
+        Parameters
+        ----------
+        quotient
+            Flipped for reduction trees.
+        trees
+            Root and parents of every piece.
+        chunk_bytes
+            Bytes of one piece.
+        """
+        pieces = [Piece(root, out_tree(root, parent), "") for root, parent in trees]
+        timed = time_pieces(pieces, quotient, chunk_bytes)
+        home = {rank: i for i, members in enumerate(islands) for rank in members}
+        demand = sub_demand(quotient, home, trees, timed, chunk_bytes)
+        if size_of(demand) > _LARGEST:
+            self.too_large += 1
+            return None
+        start = {(p, v): s for p, v, s in zip(timed.rows.piece, timed.rows.dst, timed.timing.start_s, strict=True)}
+        hint = [
+            {v: (parent[v], start[p, v]) for v in parent if v not in demand.holders[p]}
+            for p, (_, parent) in enumerate(trees)
+        ]
+        inside = self._solution(demand, hint, timed.timing.makespan_s)
+        if inside is None:
+            return None
+        return [
+            {**{v: u for v, u in parent.items() if v in demand.holders[p]}, **inside[p]}
+            for p, (_, parent) in enumerate(trees)
+        ]
+
+    def _solution(
+        self, demand: SubDemand, hint: list[dict[int, tuple[int, float]]], horizon_s: float
+    ) -> list[Parents] | None:
+        """Return the trees of a sub-demand, from the cache where an isomorphic one was solved."""
+        key, name = key_of(demand)
+        pieces = range(demand.members, demand.members + len(demand.holders))
+        if key not in self.cache:
+            solution = solve(demand, hint, horizon_s=horizon_s, effort=self.effort)
+            self.solved += 1
+            self.proven += solution.status is Status.OPTIMAL
+            self.cache[key] = {
+                name[piece]: {name[v]: name[u] for v, u in parents.items()}
+                for piece, parents in zip(pieces, solution.parents, strict=False)
+            }
+        else:
+            self.reused += 1
+        known = self.cache[key]
+        member = {canonical: vertex for vertex, canonical in enumerate(name)}
+        return [{member[v]: member[u] for v, u in known[name[piece]].items()} for piece in pieces] if known else None
+
+
+def sub_demand(
+    quotient: Quotient,
+    home: Mapping[int, int],
+    trees: Sequence[tuple[int, Parents]],
+    timed: Timed,
+    chunk_bytes: float,
+) -> SubDemand:
+    """Return what is to be done inside the islands when the hops between them stand."""
+    per_byte = quotient.class_weights / quotient.capacities
+    routed = np.diff(quotient.route_start) > 0
+    arcs = []
+    for u in range(quotient.ranks):
+        for v in range(quotient.ranks):
+            kind = int(quotient.arc_class[u, v])
+            if u != v and home[u] == home[v] and routed[kind]:
+                uses = tuple((int(o), float(per_byte[kind, o]) * chunk_bytes) for o in np.flatnonzero(per_byte[kind]))
+                arcs.append(Arc(u, v, uses, float(quotient.class_latencies_s[kind])))
+    holders: list[dict[int, float]] = [{root: 0.0} for root, _ in trees]
+    for i, (piece, src, dst) in enumerate(zip(timed.rows.piece, timed.rows.src, timed.rows.dst, strict=True)):
+        if home[src] != home[dst]:
+            holders[piece][dst] = timed.arrival_s(i)
+    return SubDemand(quotient.ranks, tuple(arcs), tuple(holders))
