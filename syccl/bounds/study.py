@@ -108,19 +108,19 @@ class _Job:
     def share(self, count: int) -> Fraction:
         return Fraction(count, self.network.ranks)
 
-    def island_facts(self, network: Network) -> tuple[Island, ...]:
-        if len(self.islands) < 2:
+    def island_facts(self, network: Network, parts: Parts) -> tuple[Island, ...]:
+        if len(parts) < 2:
             return ()
         alphas = self.alphas if network is self.network else self.alphas.T
-        return describe_islands(network, self.islands, self.group, alphas)
+        return describe_islands(network, parts, self.group, alphas)
 
     @cached_property
     def into_islands(self) -> tuple[Island, ...]:
-        return self.island_facts(self.network)
+        return self.island_facts(self.network, self.islands)
 
     @cached_property
     def out_of_islands(self) -> tuple[Island, ...]:
-        return self.island_facts(self.network.reversed)
+        return self.island_facts(self.network.reversed, self.islands)
 
     def crossings(self, bandwidth: BandwidthBound, *, out: bool) -> Iterator[tuple[Inside, tuple[int, ...]]]:
         """Yield (ranks on the sending side, links) of the cuts that are worth a look."""
@@ -142,7 +142,8 @@ class _Job:
             for sink in self.receivers(inside):
                 windows = cut_windows(self.network, links, sources=inside, sinks=(sink,))
                 lines.append(Line("cut with latency", self.share(len(inside)), windows))
-        for island in self.into_islands:
+        wider = [island for parts in self.levels for island in self.island_facts(self.network, parts)]
+        for island in (*self.into_islands, *wider):
             lines += spread_lines(island, self.share(len(self.others(island.ranks))))
             lines.append(inbox_line(island, self.share(self.network.ranks - 1)))
         lines += self.pair_lines(self.share(1))
