@@ -39,6 +39,9 @@ MAX_FUSED: Final = 16
 MAX_ELEMENTS: Final = 4095
 """XML elements that the parser keeps for a rank."""
 
+MAX_CHUNKS: Final = 2**23
+"""Chunks in the buffers of all ranks together, above which a program is not checked."""
+
 _NOP = CODE[StepType.NOP]
 _REDUCE = CODE[StepType.REDUCE]
 _RECEIVE_TYPES = np.array([step_type.receives for step_type in CODE])
@@ -67,6 +70,10 @@ def header_findings(program: Program) -> Iterator[Finding]:
             f"nchunksperloop {program.chunks} is inconsistent: {program.collective} over {program.size} ranks needs a "
             f"multiple of {program.size}",
         )
+    else:
+        stated = sum(2 * program.chunks + rank.scratch_chunks for rank in program.ranks)
+        if stated > MAX_CHUNKS:
+            yield error("chunks", f"the buffers of all ranks have {stated} chunks; at most {MAX_CHUNKS} are checked")
     if not 1 <= program.channels <= MAX_CHANNELS:
         yield error("limit", f"nchannels is {program.channels}; allowed: 1..{MAX_CHANNELS}")
     if not (program.in_place or program.out_of_place):

@@ -21,7 +21,7 @@ from syccl.program.ir import Buffer, Program, StepType
 from syccl.program.matching import match
 from syccl.program.memory import Memory, Operands, memory, operands
 from syccl.program.order import Parts
-from syccl.program.races import Clocks, Race, clocks, races
+from syccl.program.races import Clocks, clocks, races
 from syccl.program.semantics import ROOTED
 from syccl.program.structure import block_findings, header_findings, step_findings
 
@@ -102,7 +102,7 @@ def _meaning(program: Program, table: Columns, run_order: tuple[Parts, list[int]
         flow = run(program, where, touched, order)
         root = likely_root(program, where, flow.memory) if root < 0 else root
         for finding in (
-            *_race_findings(touched, _races(touched, order, timings)),
+            *_race_findings(program, touched, order, timings),
             *_flow_findings(program, touched, flow),
             *_output_findings(program, where, flow, root),
             *(() if kind else _input_findings(table)),
@@ -116,23 +116,26 @@ def _meaning(program: Program, table: Columns, run_order: tuple[Parts, list[int]
         yield from _root_findings(program, table, root)
 
 
-def _races(touched: Operands, order: list[int], timings: list[Clocks]) -> list[Race]:
-    """Return the races; clocks that know messages too cost much more and are made when dependences do not suffice."""
-    found = races(touched, timings[0])
-    if found and len(timings) == 1:
+def _race_findings(program: Program, touched: Operands, order: list[int], timings: list[Clocks]) -> Iterator[Finding]:
+    """Tell races; clocks that know messages too cost much more and are made when dependences do not suffice."""
+    suspects = races(touched, timings[0])
+    if suspects and len(timings) == 1:
         timings.append(clocks(touched.table, touched.parts, order, messages=True))
-    return races(touched, timings[1]) if found else []
-
-
-def _race_findings(touched: Operands, found: list[Race]) -> Iterator[Finding]:
-    table, step = touched.table, touched.parts.step
+    found = races(touched, timings[1]) if suspects else []
+    table = touched.table
     for race in found:
-        first, second = int(step[race.first]), int(step[race.second])
+        first, second = (int(touched.parts.step[part]) for part in (race.first, race.second))
         message = (
             f"race on rank {table.rank[table.block[second]]} {race.operand}: {table.name(first)} {race.verbs[0]} it, "
             f"{table.name(second)} {race.verbs[1]} it, and neither a dependence nor messages order the two"
         )
         yield Finding("error", "race", table.where(second), message)
+    if len(found) < len(suspects) and program.protocol != "Simple":
+        message = (
+            f"{len(suspects) - len(found)} pairs of accesses are ordered only by messages through other ranks; "
+            f"{program.protocol} issues no memory fence for them, a dependence is safer"
+        )
+        yield Finding("note", "round-trip", "program", message)
 
 
 def _flow_findings(program: Program, touched: Operands, flow: Flow) -> Iterator[Finding]:

@@ -250,6 +250,12 @@ def test_an_answer_from_another_rank_orders_two_thread_blocks() -> None:
     assert rules(verify_program(round_trip(through=False))) == {"race"}
 
 
+def test_order_through_another_rank_is_told_where_no_fence_is_issued() -> None:
+    assert "round-trip" not in {finding.rule for finding in verify_program(round_trip(through=True))}
+    found = verify_program(replace(round_trip(through=True), protocol="LL"))
+    assert ("note", "round-trip") in [(finding.severity, finding.rule) for finding in found]
+
+
 @pytest.mark.parametrize("root", [0, 2])
 def test_the_root_is_found_and_told(root: int) -> None:
     for collective in ("broadcast", "reduce", "gather", "scatter"):
@@ -476,3 +482,13 @@ def test_wrong_results_and_hangs_show_in_numbers_too(program: Program, seed: int
     if found <= certain and found & {"wrong", "deadlock"}:
         root = root_of(verify_program(program))
         assert errors(replay_findings(program, seed=seed, root=root)) != ()
+
+
+def test_what_is_wrong_in_one_kind_of_custom_call_only_is_a_warning() -> None:
+    b = Builder("custom", 2, 2)
+    for r in range(2):
+        b.add((r, 1 - r, -1, 0), "s", src=i(0))
+        b.add((r, -1, 1 - r, 0), "r", dst=o(0))
+    found = verify_program(b.build())
+    assert {(finding.severity, finding.rule) for finding in found} == {("warning", "race")}
+    assert all(finding.message.endswith("(in place)") for finding in found)
