@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from syccl.baselines.lanes import Laned
-from syccl.baselines.ring import MOST_INSTANCES, ring_lanes
-from syccl.baselines.rings import Islands, find_rings
+from syccl.baselines.lanes import MOST_INSTANCES, Laned, copies_of
+from syccl.baselines.ring import ring_lanes
+from syccl.baselines.rings import Islands
 from syccl.baselines.tree import tree_lanes
 from syccl.collective import Op
-from syccl.lowering.lower import lower
+from syccl.lowering.machine import machine_of
 from syccl.lowering.targets import EXECUTOR
-from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol
+from syccl.lowering.tasks import plan_tasks
+from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol, chunk_loop
+from syccl.simulate.dry_run import dry_run
+from syccl.simulate.engine import run_static
+from syccl.simulate.machine import recorded
 from syccl.symmetry import Group
 from syccl.topology import Topology
 
@@ -31,8 +33,8 @@ def baseline_times(
     """Return the program times of the baselines that exist, in microseconds: ``ring_us``, ``tree_us``.
 
     Each is lowered with fused thread blocks and simulated like our own programs, but never cut down to a runtime's
-    limits. Rings are the best of 1, 2 and 4 instances; of large clusters without symmetry only the least number that
-    fills the links with thread blocks is tried.
+    limits on steps. The best of 1, 2 and 4 instances counts; of large clusters without symmetry only the least number
+    that fills the links with thread blocks is tried.
 
     Parameters
     ----------
@@ -41,28 +43,33 @@ def baseline_times(
     group
         Symmetries of the topology; only speed depends on them.
     """
-    tree = tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group)
-    made = {"ring_us": list(_ring_choices(topology, op, islands, group)), "tree_us": [tree] if tree else []}
-    times: dict[str, float] = {}
-    for name, choices in made.items():
-        lowered = [lower(c.schedule, c.wiring, protocol, EXECUTOR, size_bytes=size_bytes) for c in choices]
-        seconds = [program.seconds for program in lowered if program is not None]
-        if seconds:
-            times[name] = min(seconds) * 1e6
-    return times
+    made = {
+        "ring_us": ring_lanes(topology, op, islands, group=group),
+        "tree_us": tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group),
+    }
+    times = {name: _seconds(lanes, protocol, size_bytes) for name, lanes in made.items() if lanes is not None}
+    return {name: seconds * 1e6 for name, seconds in times.items() if seconds is not None}
 
 
-def _ring_choices(topology: Topology, op: Op, islands: Islands, group: Group | None) -> Iterator[Laned]:
-    rings = find_rings(topology, islands, group)
-    instances = 1
-    while rings is not None and instances <= MOST_INSTANCES:
-        made = ring_lanes(topology, op, islands, group=group, instances=instances)
-        if made is None:
-            return
-        many = len(made.schedule.transfers) > _MANY_ROWS
-        fills = made.lanes * THREAD_BLOCK_RATE >= rings.rate * len(rings.successors)
-        if fills or not many:
-            yield made
-        if fills and many:
-            return
-        instances *= 2
+def _seconds(made: Laned, protocol: Protocol, size_bytes: int) -> float | None:
+    """Return the program time with the best number of instances; None where the program deadlocks."""
+    tasks = plan_tasks(made.schedule, made.wiring)
+    found = []
+    for copies in _copies(made):
+        machine = machine_of(made.schedule, tasks, protocol, size_bytes=size_bytes, copies=copies)
+        run = dry_run(machine)
+        if not run.stuck:
+            loop = chunk_loop(size_bytes / (made.schedule.demand.chunks * copies), protocol)
+            done = run_static(recorded(machine, run), iterations=loop.iterations)
+            found += [] if done.stuck else [done.seconds]
+    return min(found, default=None)
+
+
+def _copies(made: Laned) -> list[int]:
+    """Return the numbers of copies of all lanes that are worth a try."""
+    choices = [copies_of(made.rate, 1 << i) for i in range(MOST_INSTANCES.bit_length())]
+    fitting = [copies for copies in choices if copies * made.lanes <= EXECUTOR.channels] or choices[:1]
+    if len(made.schedule.transfers) <= _MANY_ROWS:
+        return fitting
+    filling = [copies for copies in fitting if copies * THREAD_BLOCK_RATE >= made.rate]
+    return filling[:1] or fitting[-1:]

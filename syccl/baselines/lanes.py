@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -13,20 +14,33 @@ from syccl.baselines.hops import Hops, make_schedule
 from syccl.collective import Demand
 from syccl.lowering.tasks import Wiring
 from syccl.schedule import Schedule, Symmetry
+from syccl.simulate.cost import THREAD_BLOCK_RATE
 from syccl.symmetry import Group, trivial_group
+
+MOST_INSTANCES = 4
+"""Of 1, 2 and 4 copies of all lanes, what is best at a size is taken."""
 
 
 @dataclass(frozen=True, eq=False)
 class Laned:
-    """A schedule whose lanes keep to their own channel, and the wiring that says so."""
+    """A schedule whose lanes keep to their own channel, and the wiring that says so.
+
+    ``rate`` is what each lane can carry when all are in use, bytes per second.
+    """
 
     schedule: Schedule
     wiring: Wiring
+    rate: float
 
     @property
     def lanes(self) -> int:
         """Number of lanes."""
         return self.wiring.channels
+
+
+def copies_of(rate: float, instances: int) -> int:
+    """Return the copies of every lane for some instances: one needs so many that the most instances fill the links."""
+    return instances << max(0, math.ceil(math.log2(rate / (MOST_INSTANCES * THREAD_BLOCK_RATE))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +76,9 @@ def lane_symmetry(lanes: Ranks, group: Group) -> LaneSymmetry:
     return LaneSymmetry(kept, np.array([images[element.tobytes()] for element in kept.elements], dtype=np.int32))
 
 
-def laned(arcs: Arcs, demand: Demand, hops: Hops, symmetry: LaneSymmetry, *, by_rank: bool, maker: str) -> Laned:
+def laned_schedule(
+    arcs: Arcs, demand: Demand, hops: Hops, symmetry: LaneSymmetry, *, by_rank: bool, maker: str
+) -> Schedule:
     """Return the schedule of hops on lanes; chunk ``i * lanes + l`` is the ``i``-th part of what lane ``l`` carries.
 
     Parameters
@@ -77,9 +93,12 @@ def laned(arcs: Arcs, demand: Demand, hops: Hops, symmetry: LaneSymmetry, *, by_
     part = symmetry.group.ranks if by_rank else np.broadcast_to(np.arange(parts), (symmetry.group.order, parts))
     images = part[:, :, None].astype(np.int32) * lanes + symmetry.lanes[:, None, :]
     action = Symmetry(symmetry.group, images.reshape(symmetry.group.order, -1)) if symmetry.group.order > 1 else None
-    schedule = make_schedule(arcs, demand, hops, action, maker=maker)
-    lane_of = tuple(chunk % lanes for chunk in range(demand.chunks))
-    return Laned(schedule, Wiring(lanes, fuse=True, copy_blocks=lanes, lanes=lane_of))
+    return make_schedule(arcs, demand, hops, action, maker=maker)
+
+
+def lane_wiring(chunks: int, lanes: int) -> Wiring:
+    """Return the wiring that gives every lane its own channel, and a thread block for local copies."""
+    return Wiring(lanes, fuse=True, copy_blocks=lanes, lanes=tuple(chunk % lanes for chunk in range(chunks)))
 
 
 def _keys(lanes: Ranks) -> list[tuple[bytes, int]]:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from syccl.baselines.arcs import Arcs, Ranks
 from syccl.baselines.hops import Hops
-from syccl.baselines.lanes import Laned, lane_symmetry, laned, replicated
-from syccl.baselines.rings import Islands, Rings, find_rings
+from syccl.baselines.lanes import Laned, copies_of, lane_symmetry, lane_wiring, laned_schedule, replicated
+from syccl.baselines.rings import Islands, find_rings
 from syccl.collective import Demand, Op
 from syccl.schedule import Schedule
-from syccl.simulate.cost import THREAD_BLOCK_RATE
 from syccl.symmetry import Group, trivial_group
 from syccl.topology import Topology
-
-MOST_INSTANCES = 4
-"""Copies of every ring that NCCL-like tuning tries are 1, 2 and 4."""
 
 
 def ring_schedule(
@@ -36,33 +30,25 @@ def ring_schedule(
     instances
         Copies of every ring, each on its own channel.
     """
-    made = ring_lanes(topology, op, islands, group=group, instances=instances)
+    rings = find_rings(topology, islands, group)
+    made = ring_lanes(topology, op, islands, group=group, copies=copies_of(rings.rate, instances)) if rings else None
     return made.schedule if made else None
 
 
 def ring_lanes(
-    topology: Topology, op: Op, islands: Islands, *, group: Group | None = None, instances: int = 1
+    topology: Topology, op: Op, islands: Islands, *, group: Group | None = None, copies: int = 1
 ) -> Laned | None:
-    """Return the ring schedule with its wiring, as ``ring_schedule`` does."""
-    if op.name not in {"allgather", "reducescatter", "allreduce"}:
-        return None
-    rings = find_rings(topology, islands, group)
+    """Return the ring schedule with ``copies`` lanes for each ring, and its wiring; see ``ring_schedule``."""
+    rings = find_rings(topology, islands, group) if op.name in {"allgather", "reducescatter", "allreduce"} else None
     if rings is None:
         return None
     usable = group if group is not None and group.is_semiregular else trivial_group(topology)
-    symmetry = lane_symmetry(rings.successors, usable)
-    copies = instances * _copies(rings)
-    symmetry = replicated(symmetry, copies)
+    symmetry = replicated(lane_symmetry(rings.successors, usable), copies)
     successors = np.tile(rings.successors, (copies, 1))
     demand = Demand(op, topology.ranks, topology.ranks * len(successors))
-    owners = [orbit[0] for orbit in symmetry.group.rank_orbits]
-    hops = _hops(successors, owners, op)
-    return laned(Arcs(topology), demand, hops, symmetry, by_rank=True, maker="ring")
-
-
-def _copies(rings: Rings) -> int:
-    """Return the copies of each ring that one instance needs so that the most instances can fill the links."""
-    return 1 << max(0, math.ceil(math.log2(rings.rate / (MOST_INSTANCES * THREAD_BLOCK_RATE))))
+    hops = _hops(successors, [orbit[0] for orbit in symmetry.group.rank_orbits], op)
+    schedule = laned_schedule(Arcs(topology), demand, hops, symmetry, by_rank=True, maker="ring")
+    return Laned(schedule, lane_wiring(demand.chunks, len(successors)), rings.rate / copies)
 
 
 def _hops(successors: Ranks, owners: list[int], op: Op) -> Hops:

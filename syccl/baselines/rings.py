@@ -76,6 +76,10 @@ def _total(rings: Rings) -> float:
     return rings.rate * len(rings.successors)
 
 
+def _is_better(rings: Rings, than: Rings | None) -> bool:
+    return than is None or _total(rings) > _total(than) * _BETTER
+
+
 def _successors(ring: list[int]) -> Ranks:
     table = np.empty((1, len(ring)), dtype=np.int32)
     table[0, ring] = np.roll(ring, -1)
@@ -85,7 +89,6 @@ def _successors(ring: list[int]) -> Ranks:
 def _disjoint(arcs: Arcs, group: Group) -> Rings | None:
     """Return edge-disjoint Hamiltonian cycles, both ways round where the links allow."""
     best: Rings | None = None
-    best_order = 0
     for unit in sorted({int(rate) for rate in arcs.rates[arcs.joined].tolist()}, reverse=True):
         lanes = (arcs.rates // unit).astype(np.int64)
         both = len(lanes) > 2 and bool((lanes == lanes.T).all())
@@ -95,17 +98,23 @@ def _disjoint(arcs: Arcs, group: Group) -> Rings | None:
             ways = [cycle[::step] for cycle in cycles for step in ((1, -1) if both else (1,))]
             for count in range(1 + both, len(ways) + 1, 1 + both):
                 rings = _scored(arcs, np.concatenate([_successors(way) for way in ways[:count]]))
-                order = len(powers(turn))
-                if best is None or (_total(rings), order) > (_total(best) * _BETTER, best_order):
-                    best, best_order = rings, order
+                best = rings if _is_better(rings, best) else best
             if len(cycles) == most:
                 break
     return best
 
 
 def _by_order(group: Group) -> list[NDArray[np.int32]]:
-    """Return the elements of a group as permutations of ranks, those that make the longest cycles first."""
-    return sorted(group.ranks, key=lambda turn: -len(powers(turn)))
+    """Return the elements of a group as permutations of ranks, those of the highest order first."""
+    return sorted(group.ranks, key=_order, reverse=True)
+
+
+def _order(turn: NDArray[np.int32]) -> int:
+    """Return the order of a permutation of which only the trivial powers fix rank 0."""
+    rank, order = int(turn[0]), 1
+    while rank != 0:
+        rank, order = int(turn[rank]), order + 1
+    return order
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +148,22 @@ class _Weaver:
         best: Rings | None = None
         while best is None or len(best.successors) < _MOST_RINGS:
             grown = self._grown(best)
-            if grown is None or (best is not None and _total(grown) <= _total(best) * _BETTER):
+            if grown is not None and not _is_better(grown, best) and len(self.group.rank_orbits) > 1:
+                grown = self._rerouted(grown)
+            if grown is None or not _is_better(grown, best):
                 return best
             best = grown
         return best
+
+    def _rerouted(self, rings: Rings) -> Rings:
+        """Take out one ring after the other and put it back on the links that the others leave idle."""
+        for i in [*range(len(rings.successors))] * 2:
+            others = np.delete(rings.successors, i, axis=0)
+            ring = _Tour(self, self._turns[-1], self.arcs.prices(self.arcs.load(others))).ring()
+            if ring is not None:
+                changed = _scored(self.arcs, np.insert(others, i, _successors(ring), axis=0))
+                rings = rings if _is_better(rings, changed) else changed
+        return rings
 
     def _grown(self, before: Rings | None) -> Rings | None:
         """Return the rings so far and the best further ones: the most rate, then the least cost and most symmetry."""
@@ -159,17 +180,16 @@ class _Weaver:
 
     @cached_property
     def _turns(self) -> list[_Turn]:
-        """Elements of the group that turn the islands freely, those that make the longest cycles first."""
+        """Elements of the group that turn the islands freely, those of the longest cycles first, the identity last."""
         found: list[_Turn] = []
         first = [members[0] for members in self.islands]
-        for turn in _by_order(self.group):
+        *others, identity = _by_order(self.group)
+        for turn in [*others, identity]:
             images = powers(turn)
             moved = self.island_of[np.array(images)]
             keeps = (moved == moved[:, first][:, self.island_of]).all()
-            if keeps and (moved[1:] != self.island_of).all():
+            if keeps and (moved[1:] != self.island_of).all() and (len(found) < _TURNS_TRIED or turn is identity):
                 found.append(_Turn(images, moved[:, first]))
-            if len(found) == _TURNS_TRIED:
-                break
         return found
 
     def _multiplied(self, before: Rings | None, seed: Ranks) -> Rings:
@@ -186,7 +206,7 @@ class _Weaver:
                     if len(images) <= _MOST_RINGS:
                         tried.append((_scored(self.arcs, images), subgroup))
             tried.sort(key=lambda found: (-round(_total(found[0])), len(found[0].successors)))
-            if not tried or _total(tried[0][0]) <= _total(best) * _BETTER:
+            if not tried or not _is_better(tried[0][0], best):
                 return best
             best, chosen = tried[0]
 

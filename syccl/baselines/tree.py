@@ -7,7 +7,6 @@ data each: who is a leaf in one has children in the other. Within one server a t
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -15,22 +14,29 @@ from numpy.typing import NDArray
 
 from syccl.baselines.arcs import Arcs, Ranks
 from syccl.baselines.hops import Hops
-from syccl.baselines.lanes import Laned, LaneSymmetry, lane_symmetry, laned, replicated
+from syccl.baselines.lanes import (
+    Laned,
+    LaneSymmetry,
+    copies_of,
+    lane_symmetry,
+    lane_wiring,
+    laned_schedule,
+    replicated,
+)
 from syccl.baselines.rings import Islands, Rings, find_rings
 from syccl.collective import Demand, Op
 from syccl.schedule import Schedule
-from syccl.simulate.cost import THREAD_BLOCK_RATE
 from syccl.symmetry import Group, trivial_group
 from syccl.topology import Topology
 
 _MOST_LANES = 32
 _MOST_PIECES = 32
 _LEAST_PIECE_BYTES = 8192
-_MOST_ROWS = 4000
+_MOST_ROWS = 8192
 
 
 def tree_schedule(
-    topology: Topology, op: Op, islands: Islands, *, size_bytes: int, group: Group | None = None
+    topology: Topology, op: Op, islands: Islands, *, size_bytes: int, group: Group | None = None, instances: int = 1
 ) -> Schedule | None:
     """Return the double binary tree for allreduce; None for other collectives and where there is no ring.
 
@@ -42,33 +48,37 @@ def tree_schedule(
         Size of the buffer; decides into how many pieces the data is cut.
     group
         Symmetries; the schedule is compressed by those that the trees have.
+    instances
+        Copies of every tree, each on its own channel.
     """
     made = tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group)
+    if made is not None and (copies := copies_of(made.rate, instances)) > 1:
+        made = tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group, copies=copies)
     return made.schedule if made else None
 
 
 def tree_lanes(
-    topology: Topology, op: Op, islands: Islands, *, size_bytes: int, group: Group | None = None
+    topology: Topology, op: Op, islands: Islands, *, size_bytes: int, group: Group | None = None, copies: int = 1
 ) -> Laned | None:
-    """Return the double binary tree with its wiring, as ``tree_schedule`` does."""
+    """Return the double binary tree with ``copies`` lanes for each tree, and its wiring; see ``tree_schedule``."""
     rings = find_rings(topology, islands, group) if op.name == "allreduce" else None
     if rings is None:
         return None
     usable = group if group is not None and group.is_semiregular else trivial_group(topology)
     arcs = Arcs(topology)
     parents = _parents(arcs, islands, rings, usable)
-    own = np.arange(topology.ranks)
-    if not (arcs.joined[own, parents] & arcs.joined[parents, own] | (parents == own)).all():
+    if parents is None:
         return None
-    rate = arcs.share(arcs.load(parents) + arcs.load_back(parents))
-    copies = 1 << max(0, math.ceil(math.log2(rate / THREAD_BLOCK_RATE)))
     symmetry = replicated(lane_symmetry(parents, usable), copies)
     lanes = np.tile(parents, (copies, 1))
-    rows = 2 * (topology.ranks - 1) * len(lanes) // symmetry.group.order
+    rows = 2 * (topology.ranks - 1) * len(parents) // symmetry.group.order
     limits = (_MOST_PIECES, _MOST_ROWS // rows, size_bytes // (len(lanes) * _LEAST_PIECE_BYTES))
     pieces = 1 << max(0, min(limits).bit_length() - 1)
     demand = Demand(op, topology.ranks, pieces * len(lanes))
-    return laned(arcs, demand, _hops(lanes, symmetry, pieces), symmetry, by_rank=False, maker="tree")
+    hops = _hops(lanes, symmetry, pieces)
+    schedule = laned_schedule(arcs, demand, hops, symmetry, by_rank=False, maker="tree")
+    rate = arcs.share(arcs.load(parents) + arcs.load_back(parents)) / copies
+    return Laned(schedule, lane_wiring(demand.chunks, len(lanes)), rate)
 
 
 def binary_tree(count: int) -> list[int]:
@@ -92,11 +102,22 @@ def second_tree(count: int) -> list[int]:
     return [count - 1 - first[count - 1 - node] for node in range(count)]
 
 
-def _parents(arcs: Arcs, islands: Islands, rings: Rings, group: Group) -> Ranks:
-    """Return the parent of every rank in every lane, the root being its own."""
+def _parents(arcs: Arcs, islands: Islands, rings: Rings, group: Group) -> Ranks | None:
+    """Return the parent of every rank in every lane, the root being its own; None where a hop has no way back."""
+    own = np.arange(arcs.topology.ranks)
+    for parents in (_trees(arcs, islands, rings, group), _rotated_chains(rings, group)):
+        if parents is not None:
+            hops = parents != own
+            if (arcs.joined[own, parents] & arcs.joined[parents, own])[hops].all():
+                return parents
+    return None
+
+
+def _trees(arcs: Arcs, islands: Islands, rings: Rings, group: Group) -> Ranks | None:
+    """Return two trees over the islands for every ring; None where there are no islands that rings pass once."""
     chains = [_chains(successor.tolist(), islands) for successor in rings.successors]
     if len(islands) == 1 or any(len(parts) != len(islands) for parts in chains):
-        return _rotated_chains(rings, group)
+        return None
     movers = _movers(arcs, chains[0], group)
     lanes = []
     for parts in chains:

@@ -12,13 +12,21 @@ from syccl.simulate.cost import Protocol, chunk_loop
 from syccl.simulate.machine import FlowRoute, Machine
 
 
-def machine_of(schedule: Schedule, tasks: Sequence[Task], protocol: Protocol, *, size_bytes: int) -> Machine:
+def machine_of(
+    schedule: Schedule, tasks: Sequence[Task], protocol: Protocol, *, size_bytes: int, copies: int = 1
+) -> Machine:
     """Return one iteration of the program as a machine whose order is still free.
 
     Rows of lower ``order`` in the schedule have priority. In the quotient a link orbit is one resource; a message loads
     it once for each of its images that share a link.
+
+    Parameters
+    ----------
+    copies
+        How often the program is laid out side by side, each copy on its own channels with an equal share of the data.
+        Copies behave alike, so one is simulated on its share of the links.
     """
-    loop = chunk_loop(size_bytes / schedule.demand.chunks, protocol)
+    loop = chunk_loop(size_bytes / (schedule.demand.chunks * copies), protocol)
     blocks = {block: i for i, block in enumerate(sorted({task.block for task in tasks}))}
     connections: dict[tuple[int, int, int, bool], int] = {}
     capacities, routes = _flow_routes(schedule)
@@ -36,7 +44,7 @@ def machine_of(schedule: Schedule, tasks: Sequence[Task], protocol: Protocol, *,
         route.append(route_of_row[task.row_out] if task.row_out >= 0 else -1)
         incoming.append(sender[task.row_in] if task.row_in >= 0 else -1)
     return Machine(
-        capacities=capacities,
+        capacities=[capacity / copies for capacity in capacities],
         routes=routes,
         depth=protocol.depth,
         slices=protocol.slices,
