@@ -90,11 +90,6 @@ class Columns:
         line = block.steps[index].line
         return f"rank {rank.rank} tb {block.id} step {index}" + (f" (line {line})" if line else "")
 
-    def where_block(self, block: int) -> str:
-        """Return the place of a thread block in words."""
-        rank, owner = self.owners[block]
-        return f"rank {rank.rank} tb {owner.id}" + (f" (line {owner.line})" if owner.line else "")
-
     def name(self, step: int) -> str:
         """Return the short name of a step, as ``tb 3 step 1 (rrc)``."""
         block = self.owners[int(self.block[step])][1]

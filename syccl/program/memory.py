@@ -50,15 +50,6 @@ class Operands:
         return f"{BUFFERS[int(buffer[step])].value}[{int(offset[step] + self.parts.chunk[part])}]"
 
 
-def memories(program: Program) -> list[Memory]:
-    """Return the memory of every kind of call that the program is for."""
-    return [memory(program, in_place=in_place) for in_place in _kinds(program)]
-
-
-def _kinds(program: Program) -> list[bool]:
-    return [kind for kind, wanted in ((True, program.in_place), (False, program.out_of_place)) if wanted]
-
-
 def memory(program: Program, *, in_place: bool) -> Memory:
     """Return where the buffers lie in one kind of call."""
     inputs, outputs = buffer_chunks(program)

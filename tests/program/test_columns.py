@@ -28,7 +28,6 @@ def test_places_are_told_with_their_lines() -> None:
     assert columns(program).where(2) == "rank 0 tb 1 step 1"
     read = columns(read_xml(write_xml(program), source="x"))
     assert read.where(2) == "rank 0 tb 1 step 1 (line 8)"
-    assert read.where_block(1) == "rank 0 tb 1 (line 6)"
     assert read.name(2) == "tb 1 step 1 (r)"
 
 
