@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from syccl.collective import ALL, Demand
 from syccl.lowering.tasks import Block, Task, input_offset, output_offset
 from syccl.program import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
-from syccl.schedule import Schedule, Symmetry
+from syccl.schedule import Schedule
 from syccl.simulate.machine import DryRun
 
 _Flag = tuple[int, int]
 """(block, step) that another block of the rank waits for."""
 
 
-def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, *, protocol: str, name: str) -> Program:
+def emit(
+    schedule: Schedule, tasks: Sequence[Task], run: DryRun, *, protocol: str, name: str, lanes: Sequence[int] = ()
+) -> Program:
     """Return the program of all ranks in which every block keeps the order of a recorded run.
 
     Parameters
@@ -24,19 +26,21 @@ def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, *, protocol: st
         Of the representative ranks, ``run`` being a recorded run of their machine.
     name
         Written into the file; runtimes ignore it.
+    lanes
+        Channel of every chunk where the wiring says so: symmetries then move channels as they move chunks.
     """
     blocks = sorted({task.block for task in tasks})
     sequences = dict(zip(blocks, run.order, strict=True))
     after = dependencies(tasks, run)
     source = _operands(tasks, run)
-    demand, symmetry = schedule.demand, schedule.symmetry
+    demand = schedule.demand
     ranks: dict[int, RankProgram] = {}
     representatives = sorted({block.rank for block in blocks}) or list(range(demand.ranks))
     for rank in representatives:
         mine = [block for block in blocks if block.rank == rank]
         made = _Assembly(tasks, {block: sequences[block] for block in mine}, after, source).blocks()
         scratch = _scratch_chunks(made)
-        for image, lifted in _lift(made, rank, demand, symmetry):
+        for image, lifted in _lift(made, rank, schedule, lanes):
             ranks[image] = _rank_program(demand, image, scratch, lifted)
     channels = max((block.channel for block in blocks), default=0) + 1
     ordered = tuple(ranks[rank] for rank in sorted(ranks))
@@ -135,44 +139,43 @@ class _Assembly:
 
 
 def _lift(
-    blocks: tuple[ThreadBlock, ...], rank: int, demand: Demand, symmetry: Symmetry | None
+    blocks: tuple[ThreadBlock, ...], rank: int, schedule: Schedule, lanes: Sequence[int]
 ) -> list[tuple[int, tuple[ThreadBlock, ...]]]:
     """Return the blocks of every image of a representative rank."""
+    demand, symmetry = schedule.demand, schedule.symmetry
     if symmetry is None:
         return [(rank, blocks)]
     group = symmetry.group
+    slots = list({slot: None for block in blocks for step in block.steps for slot in (step.src, step.dst)})
     lifted = []
     for element in range(group.order):
-        move = _SlotMover(demand, rank, symmetry.chunks[element].tolist())
+        chunks = symmetry.chunks[element].tolist()
+        moved = dict(zip(slots, _moved(slots, demand, rank, chunks), strict=True))
+        channel = {lane: lanes[chunk] for lane, chunk in zip(lanes, chunks, strict=False)}
         peers = [*group.ranks[element].tolist(), -1]
         images = tuple(
             ThreadBlock(
-                block.id,
-                peers[block.send],
-                peers[block.recv],
-                block.channel,
-                tuple(step._replace(src=move(step.src), dst=move(step.dst)) for step in block.steps),
+                b.id, peers[b.send], peers[b.recv], channel.get(b.channel, b.channel), _moved_steps(b.steps, moved)
             )
-            for block in blocks
+            for b in blocks
         )
         lifted.append((peers[rank], images))
     return lifted
 
 
-class _SlotMover:
-    """Where a symmetry sends the slots of a representative rank; scratch keeps its place."""
+def _moved_steps(steps: Sequence[Step], moved: dict[Slot, Slot]) -> tuple[Step, ...]:
+    return tuple(
+        Step(kind, moved[src], moved[dst], cnt, depends, flag) for kind, src, dst, cnt, depends, flag, _ in steps
+    )
 
-    def __init__(self, demand: Demand, rank: int, chunks: list[int]) -> None:
-        self.table: dict[Slot, Slot] = {}
-        held = [c for c, source in enumerate(demand.sources.tolist()) if source in {rank, ALL}]
-        wanted = [c for c, target in enumerate(demand.targets.tolist()) if target in {rank, ALL}]
-        for buffer, offset_of, chosen in (
-            (Buffer.INPUT, input_offset, held),
-            (Buffer.OUTPUT, output_offset, wanted),
-        ):
-            for chunk in chosen:
-                here = Slot(buffer, offset_of(demand, chunk))
-                self.table[here] = Slot(buffer, offset_of(demand, chunks[chunk]))
 
-    def __call__(self, slot: Slot) -> Slot:
-        return self.table.get(slot, slot)
+def _moved(slots: Sequence[Slot], demand: Demand, rank: int, chunks: list[int]) -> list[Slot]:
+    """Return where a symmetry sends the slots of a representative rank; scratch keeps its place."""
+    table: dict[Slot, Slot] = {}
+    for buffer, offset_of, ends in (
+        (Buffer.INPUT, input_offset, demand.sources.tolist()),
+        (Buffer.OUTPUT, output_offset, demand.targets.tolist()),
+    ):
+        for chunk in [c for c, end in enumerate(ends) if end in {rank, ALL}]:
+            table[Slot(buffer, offset_of(demand, chunk))] = Slot(buffer, offset_of(demand, chunks[chunk]))
+    return [table.get(slot, slot) for slot in slots]

@@ -83,7 +83,9 @@ def wirings(
     found = [Wiring(n, copy_blocks=copies) for n in (base, 2 * base)]
     if loops and mixed:
         found.append(Wiring(base, split=True, copy_blocks=copies))
-    return tuple(found)
+    ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
+    fitting = [w for w in found if ends_per_rank * w.channels * (1 + w.split) + copies <= target.blocks]
+    return tuple(fitting or found[:1])
 
 
 def _copied_bytes(schedule: Schedule, chunk_bytes: float) -> float:
@@ -122,4 +124,5 @@ def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Targ
 
 def program_of(lowered: Lowered, protocol: Protocol, *, name: str) -> Program:
     """Return the whole program of a lowered schedule."""
-    return emit(lowered.schedule, lowered.tasks, lowered.run, protocol=protocol.name, name=name)
+    lanes = lowered.wiring.lanes
+    return emit(lowered.schedule, lowered.tasks, lowered.run, protocol=protocol.name, name=name, lanes=lanes)
