@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from syccl.report.synthesis import Outcome, table
+from tests.report.made import Options, synthesis
+from tests.session import COMMANDS, README, split
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")])
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
@@ -32,3 +36,11 @@ def test_readme_holds_the_two_commands_that_the_checks_run() -> None:
         "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/syccl synth --topo a100x32.yaml --op allreduce",
         "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest",
     ]
+
+
+def test_the_session_in_readme_shows_what_the_program_prints() -> None:
+    inside = split(README.read_text(encoding="utf-8"))[1]
+    assert [line.removeprefix("$ ") for line in inside.splitlines() if line.startswith("$ ")] == list(COMMANDS)
+    outcome = Outcome(synthesis(tree_bound_s=2e-5), Options(2**20), (Path("a.xml"),))
+    labels = [row[0] for row in table(outcome).rows]
+    assert [label for label in labels if f"\n{label}" not in inside] == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from syccl.bounds import Bound
 from syccl.collective import Op
 from syccl.report.figures import US
-from syccl.report.synthesis import cut_words, microseconds, rank_order, size_meaning
+from syccl.report.synthesis import bound_words, cut_words, microseconds, rank_order, size_meaning
 from syccl.report.tables import Table
 from syccl.symmetry import Group
 from syccl.topology import Topology
@@ -59,7 +59,7 @@ def bound_table(answer: BoundAnswer) -> Table:
         ("size", f"{format_size(answer.size_bytes)}: {size_meaning(answer.op)}"),
         ("ranks", f"{topology.ranks}: {rank_order(topology)}"),
         ("symmetry", f"order {answer.group.order}"),
-        ("bound", f"{microseconds(bound.seconds * US)} by {bound.why or 'nothing'}"),
+        ("bound", bound_words(bound)),
         ("bandwidth", microseconds(bound.bandwidth_s * US)),
         ("latency", microseconds(bound.latency_s * US)),
         ("combined", microseconds(bound.combined_s * US)),

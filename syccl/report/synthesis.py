@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syccl import __version__
-from syccl.bounds import Cut, describe_cut
+from syccl.bounds import Bound, Cut, describe_cut
 from syccl.collective import Op
-from syccl.report.figures import Figures, figures
+from syccl.report.figures import US, Figures, figures
 from syccl.report.selection import selection, selection_words, usage_words
 from syccl.report.tables import Table
 from syccl.units import format_rate, format_size
@@ -161,7 +161,7 @@ def _answer_rows(outcome: Outcome) -> list[tuple[str, str]]:
         ("predicted time", f"{microseconds(numbers.time_us)} ({form})"),
         ("algbw", gigabytes(numbers.algbw_GBps)),
         ("busbw", gigabytes(numbers.busbw_GBps)),
-        ("bound", f"{microseconds(numbers.bound_us)} by {made.bound.why or 'nothing'}"),
+        ("bound", bound_words(made.bound)),
         ("cut", cut_words(made.bound.cut, made.topology)),
     ]
     if numbers.tree_bound_us is not None:
@@ -217,7 +217,7 @@ def next_steps(outcome: Outcome) -> list[str]:
 
 def explain_tables(values: Mapping[str, object]) -> list[tuple[str, Table]]:
     """Return the engine's account of its work as titled tables: single values first, then each list of records."""
-    single = [(name, str(value)) for name, value in values.items() if not _is_records(value)]
+    single = [(name, _cell(value)) for name, value in values.items() if not _is_records(value)]
     tables = [("explain", Table(single))] if single else []
     for name, value in values.items():
         if isinstance(value, list) and _is_records(value):
@@ -231,17 +231,24 @@ def _is_records(value: object) -> bool:
 
 def _records_table(rows: Sequence[Mapping[str, object]]) -> Table:
     header = list(dict.fromkeys(name for row in rows for name in row))
-    numeric = {i for i, name in enumerate(header) if all(isinstance(row.get(name, 0), int | float) for row in rows)}
+    numeric = {i for i, name in enumerate(header) if all(isinstance(row.get(name) or 0, int | float) for row in rows)}
     return Table([[_cell(row.get(name, "")) for name in header] for row in rows], header, frozenset(numeric))
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return "-"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def cut_words(cut: Cut, topology: Topology) -> str:
     """Return which GPUs a cut is around and which links cross it, without the word ``cut``."""
     return describe_cut(cut, topology).removeprefix("cut: ")
+
+
+def bound_words(bound: Bound) -> str:
+    """Return a bound with the term that it comes from."""
+    return f"{microseconds(bound.seconds * US)} by {bound.why}" if bound.seconds > 0 else "0 us: nothing to send"
 
 
 def microseconds(value: float) -> str:
