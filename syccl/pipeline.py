@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from syccl.baselines import baseline_times
 from syccl.bounds import Bound, lower_bound
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
 from syccl.errors import GaveUpError, InputError, InternalError
-from syccl.findings import Finding, errors
+from syccl.findings import Finding
 from syccl.lowering.lower import Lowered, lower, program_of, wirings
 from syccl.lowering.targets import EXECUTOR
-from syccl.planning import Found, Plan, Problem, find_plans
+from syccl.planning import Found, Plan, Problem, account, find_plans
 from syccl.program import Program
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
@@ -24,6 +25,7 @@ from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.price import Pricing, price
 from syccl.sketch.quotient import Quotient
+from syccl.solve.executor import ordered_results
 from syccl.stitch import stitch
 from syccl.symmetry import Group
 from syccl.symmetry.automorphisms import find_group
@@ -35,6 +37,7 @@ LARGEST_DEFAULT_PROGRAM = 128
 """Above this many ranks no program is made unless asked for: its file would have millions of steps."""
 
 _PLANS_LOWERED = 3
+_SHOWN = 8
 _CLOSE_ENOUGH = 1.005
 """A program with fewer chunks wins when it is within this factor of the fastest."""
 
@@ -148,11 +151,13 @@ def synthesize(
         unit_s_per_byte=pricing.lp_value,
         bandwidth_s=bound.bandwidth_s,
         latency_s=bound.latency_s,
+        bound_s=bound.seconds,
         most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
     )
     found = find_plans(problem, pricing, progress=progress)
     choice = _choose(problem, found, options, clock, progress)
-    return _finish(problem, bound, pricing, choice, options, clock, progress)
+    made = _Work(problem, bound, pricing, found, choice)
+    return _finish(made, options, clock, progress)
 
 
 def _wants_program(topology: Topology, options: Options) -> bool:
@@ -178,7 +183,6 @@ class _Choice:
     schedule: Schedule
     lowered: Lowered | None
     trials: list[dict[str, object]]
-    account: dict[str, int]
 
 
 def _choose(
@@ -190,27 +194,21 @@ def _choose(
 ) -> _Choice:
     """Return the best plan: by program time where a program is wanted, else by schedule time."""
     if problem.most_hops is None:
-        best = found.plans[0]
-        return _Choice(
-            best,
-            _scheduled(problem, best),
-            None,
-            [_trial(plan) for plan in found.plans[:_PLANS_LOWERED]],
-            found.account,
-        )
-    protocol = protocol_named(options.protocol)
+        first = found.plans[0]
+        return _Choice(first, _scheduled(problem, first), None, [_trial(plan) for plan in found.plans[:_SHOWN]])
+    protocol, limit = protocol_named(options.protocol), problem.most_hops
     fitting: list[tuple[Plan, Lowered]] = []
     trials: list[dict[str, object]] = []
-    for plan in found.plans:
-        beaten = fitting and plan.seconds > min(lowered.seconds for _, lowered in fitting)
-        if beaten or len(fitting) >= _PLANS_LOWERED or (fitting and clock.is_over()):
-            break
-        if _hops_per_rank(problem, plan) > problem.most_hops:
-            continue
-        progress(f"lowering {plan.name}, {plan.count} pieces")
-        lowered = _lowerings(problem, plan, protocol, trials)
+    candidates = [plan for plan in found.plans if _hops_per_rank(problem, plan) <= limit]
+    lowerings = ordered_results(partial(_lowerings, problem, protocol), candidates, jobs=options.jobs)
+    for plan, (lowered, tried) in zip(candidates, lowerings, strict=False):
+        progress(f"lowered {plan.name}, {plan.count} pieces")
+        trials += tried
         if lowered is not None:
             fitting.append((plan, lowered))
+            best = min(low.seconds for _, low in fitting)
+            if len(fitting) >= _PLANS_LOWERED or plan.seconds > best or clock.is_over():
+                break
     if not fitting:
         broken = next((str(t["limit"]) for t in trials if t.get("limit")), "every plan needs too many XML elements")
         msg = f"no program fits the runtime: {broken}; ask for a schedule instead (-o FILE.json)"
@@ -218,7 +216,7 @@ def _choose(
     fastest = min(lowered.seconds for _, lowered in fitting)
     close = [(plan, low) for plan, low in fitting if low.seconds <= fastest * _CLOSE_ENOUGH]
     plan, lowered = min(close, key=lambda pair: (problem.chunks(pair[0].count), pair[1].seconds))
-    return _Choice(plan, lowered.schedule, lowered, trials, found.account)
+    return _Choice(plan, lowered.schedule, lowered, trials)
 
 
 def _hops_per_rank(problem: Problem, plan: Plan) -> int:
@@ -230,10 +228,11 @@ def _scheduled(problem: Problem, plan: Plan) -> Schedule:
     return stitch(problem.op, plan.pieces, problem.quotient, plan.timed)
 
 
-def _lowerings(problem: Problem, plan: Plan, protocol: Protocol, trials: list[dict[str, object]]) -> Lowered | None:
-    """Return the fastest program of a plan within the limits of the runtime, noting every trial."""
+def _lowerings(problem: Problem, protocol: Protocol, plan: Plan) -> tuple[Lowered | None, list[dict[str, object]]]:
+    """Return the fastest program of a plan within the limits of the runtime, and all trials."""
     schedule = _scheduled(problem, plan)
     best: Lowered | None = None
+    trials: list[dict[str, object]] = []
     for wiring in wirings(schedule, protocol, EXECUTOR, size_bytes=problem.size_bytes, about_s=plan.seconds):
         lowered = lower(schedule, wiring, protocol, EXECUTOR, size_bytes=problem.size_bytes)
         channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
@@ -243,23 +242,25 @@ def _lowerings(problem: Problem, plan: Plan, protocol: Protocol, trials: list[di
         trials.append(trial)
         if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
             best = lowered
-    return best
+    return best, trials
 
 
 def _trial(plan: Plan) -> dict[str, object]:
     return {"plan": plan.name, "pieces": plan.count, "schedule_us": plan.seconds * 1e6}
 
 
-def _finish(
-    problem: Problem,
-    bound: Bound,
-    pricing: Pricing,
-    choice: _Choice,
-    options: Options,
-    clock: _Clock,
-    progress: Callable[[str], None],
-) -> Synthesis:
+@dataclass(frozen=True, eq=False)
+class _Work:
+    problem: Problem
+    bound: Bound
+    pricing: Pricing
+    found: Found
+    choice: _Choice
+
+
+def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[str], None]) -> Synthesis:
     """Verify, lift, simulate and compare what was chosen."""
+    problem, choice = work.problem, work.choice
     topology, protocol = problem.group.topology, protocol_named(options.protocol)
     progress("verifying")
     _require_clean(verify_schedule(choice.schedule), "schedule")
@@ -283,20 +284,21 @@ def _finish(
         schedule=choice.schedule,
         program=program,
         group=problem.group,
-        bound=bound,
-        tree_bound_s=_tree_bound_s(problem, pricing),
+        bound=work.bound,
+        tree_bound_s=_tree_bound_s(problem, work.pricing),
         schedule_time_s=timed.seconds,
         program_time_s=program_time,
         bottleneck=bottleneck,
         baselines=baselines,
-        explain=_account(problem, pricing, choice),
+        explain=_explained(work),
         synthesis_s=clock.spent_s(),
         hit_time_limit=clock.hit,
     )
 
 
 def _require_clean(findings: Sequence[Finding], what: str) -> None:
-    wrong = errors(findings)
+    """Raise unless there is nothing to find; what is a warning in foreign files is an error in our own."""
+    wrong = [finding for finding in findings if finding.severity != "note"]
     if wrong:
         first = wrong[0]
         msg = f"the {what} made here is wrong ({len(wrong)} findings): {first.rule} at {first.where}: {first.message}"
@@ -309,7 +311,8 @@ def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
     return pricing.dual_bound * share
 
 
-def _account(problem: Problem, pricing: Pricing, choice: _Choice) -> dict[str, object]:
+def _explained(work: _Work) -> dict[str, object]:
+    problem, pricing = work.problem, work.pricing
     return {
         "symmetry_order": problem.group.order,
         "root_orbits": problem.roots,
@@ -319,8 +322,9 @@ def _account(problem: Problem, pricing: Pricing, choice: _Choice) -> dict[str, o
         "columns": len(pricing.columns),
         "lp_value_s_per_byte": pricing.lp_value,
         "dual_bound_s_per_byte": pricing.dual_bound,
-        **choice.account,
-        "winner": choice.plan.name,
-        "winner_pieces": choice.plan.count,
-        "trials": choice.trials,
+        "plans": len(work.found.plans),
+        **account(problem, work.choice.plan, work.found.solver),
+        "winner": work.choice.plan.name,
+        "winner_pieces": work.choice.plan.count,
+        "trials": work.choice.trials,
     }

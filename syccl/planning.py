@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from syccl.collective import Op
 from syccl.sketch.combine import combine
+from syccl.sketch.ground import Ground
+from syccl.sketch.grow import Shape, TreeRouter
 from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
 from syccl.sketch.price import Column, Pricing
 from syccl.sketch.quotient import Quotient
 from syccl.sketch.search import Levels, Sketch, spreading_sketches, summing_sketches
-from syccl.sketch.structure import Shape, TreeRouter, is_one_switch, route_allgather, route_allreduce
+from syccl.sketch.structure import route_allgather, route_allreduce
 from syccl.solve.timing import Timed, time_pieces
 from syccl.solve.trees import Solver
 from syccl.symmetry import Group
@@ -40,6 +42,8 @@ _LATENCY_RULES = 4.0
 """Below this many latency bounds a bandwidth bound is too small for many pieces to pay."""
 _LATENCY_MATTERS = 50.0
 """Staged sketches are searched while the bandwidth bound is below this many latency bounds."""
+_COMBINE_ABOVE, _SOLVE_ABOVE = 1.003, 1.01
+"""Gaps to the bound above which the integer program and the constraint program are asked."""
 _EFFORT = 0.3
 """Deterministic time units of the constraint solver for one sub-demand."""
 _SOLVED_COUNTS = 2
@@ -64,8 +68,8 @@ class Problem:
     unit_s_per_byte
         Certified least time of any mix of trees: seconds per byte of a shard (allgather, reducescatter) or of the
         whole buffer (allreduce).
-    bandwidth_s, latency_s
-        The two simple bounds, seconds.
+    bandwidth_s, latency_s, bound_s
+        The two simple bounds and the largest of all, seconds.
     most_hops
         Sends and receives that a program can hold per rank; None where no program is wanted.
     """
@@ -79,6 +83,7 @@ class Problem:
     unit_s_per_byte: float
     bandwidth_s: float
     latency_s: float
+    bound_s: float
     most_hops: int | None = None
 
     @property
@@ -129,6 +134,11 @@ class Problem:
         return self.most_hops is None or 2 * self.rows(count) // self.roots <= self.most_hops
 
     @cached_property
+    def ground(self) -> Ground:
+        """Islands and allowed arcs, for trees."""
+        return Ground(self.quotient, self.islands)
+
+    @cached_property
     def levels(self) -> Levels:
         """Islands and partners, for staged sketches."""
         return Levels(self.quotient, self.islands)
@@ -157,34 +167,40 @@ def make_plan(problem: Problem, name: str, pieces: tuple[Piece, ...], count: int
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Plans, fastest list schedule first, and what the solvers did for them."""
+    """Plans, fastest list schedule first, and the solver that worked for them."""
 
     plans: list[Plan]
-    account: dict[str, int]
+    solver: Solver
 
 
 def find_plans(problem: Problem, pricing: Pricing, *, progress: Callable[[str], None] = lambda _: None) -> Found:
     """Return plans for the collective from all sources."""
+    solver = Solver(_EFFORT)
     if problem.quotient.ranks == 1:
-        return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], {})
+        return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], solver)
     progress("routing trees")
     found = list(_structured(problem))
-    progress("combining trees")
-    found += _combined(problem, pricing, found)
-    solver = Solver(_EFFORT)
-    if not all(is_one_switch(problem.quotient, members) for members in problem.islands):
+    if _gap(problem, found) > _COMBINE_ABOVE:
+        progress("combining trees")
+        found += _combined(problem, pricing, found)
+    if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch):
         progress("solving sub-demands")
         found += _solved(problem, found, solver)
     if problem.bandwidth_s < _LATENCY_MATTERS * max(problem.latency_s, 1e-12):
         progress("searching staged sketches")
         found += _staged(problem)
     found.sort(key=lambda plan: (plan.seconds, plan.count, plan.name))
-    return Found(found, _account(problem, found[0], solver))
+    return Found(found, solver)
 
 
-def _account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
+def _gap(problem: Problem, found: Sequence[Plan]) -> float:
+    """Return the time of the best plan over the bound."""
+    return min(plan.seconds for plan in found) / problem.bound_s if problem.bound_s else 1.0
+
+
+def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
     """Return how many sub-demands (a piece inside an island) were settled in which way."""
-    switches = [is_one_switch(problem.quotient, members) for members in problem.islands]
+    switches = problem.ground.is_switch
     closed = len(winner.pieces) * sum(switches)
     kinds = len({len(members) for members, is_switch in zip(problem.islands, switches, strict=True) if is_switch})
     listed = len(winner.pieces) * (len(switches) - sum(switches)) if not winner.name.startswith(_SOLVED) else 0
@@ -201,7 +217,7 @@ def _account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
 def structured_pieces(problem: Problem, count: int, shape: Shape) -> tuple[Piece, ...]:
     """Return ``count`` pieces (per root, or in all for allreduce) routed on structured trees."""
     scale = problem.group.order * count if problem.sums_everywhere else count
-    router = TreeRouter(problem.quotient, problem.islands, problem.unit_s_per_byte * scale, shape)
+    router = TreeRouter(problem.ground, problem.unit_s_per_byte * scale, shape)
     if problem.sums_everywhere:
         return route_allreduce(router, count)
     return route_allgather(router, count, inward=problem.op.reduces)

@@ -1,0 +1,257 @@
+"""Growing one tree under prices: Prim's algorithm over islands, a star or local Prim inside each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from syccl.sketch.ground import Ground, Longs
+from syccl.sketch.model import Hop
+
+Floats = NDArray[np.float64]
+
+_STEEPNESS = 40.0
+_CONNECTION_SHARE = 64e9
+"""Soft capacity of one connection, bytes/s: four thread blocks of 20 GB/s, one fifth spare."""
+_OPEN, _EVEN, _FAN, _DEPTH, _PREFER, _DETOUR = 0.15, 0.3, 0.1, 0.03, 0.3, 0.02
+"""Penalties in units of 0.3 / (least bandwidth): a new connection, an uneven one, a fan-out, a level of depth, another
+feeder than the wave's, a sender that is not its island's entry."""
+_NOISE = 1e-5
+_REHANG_GAIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How trees are built; candidates differ in it.
+
+    Parameters
+    ----------
+    wave
+        Order in which islands feed one another: ``"binomial"``, ``"chain"`` or ``"star"``.
+    relays
+        0: the holder serves its whole island; else it serves that many relays, which serve the others.
+    """
+
+    wave: str = "binomial"
+    relays: int = 0
+
+
+@dataclass
+class TreeRouter:
+    """Loads of the trees placed so far, and the prices that follow from them.
+
+    Parameters
+    ----------
+    unit_bound
+        Certified bound in units of pieces: seconds per byte of a piece that the busiest link must spend.
+    load, use
+        Pieces on each link of every orbit, and on every arc class.
+    """
+
+    ground: Ground
+    unit_bound: float
+    shape: Shape
+    load: Floats = field(init=False)
+    use: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start with nothing placed."""
+        q = self.ground.quotient
+        self.load = np.zeros(len(q.capacities))
+        self.use = np.zeros(len(q.class_weights))
+        self.room = q.capacities * self.unit_bound
+        self.scale = 0.3 / float(q.capacities.min())
+
+    def prices(self) -> Floats:
+        """Return the cost of one transfer of every arc class, shape ``(classes,)``."""
+        q = self.ground.quotient
+        fill = np.minimum(_STEEPNESS * (self.load / self.room - 1.0), 60.0)
+        link = (np.exp(fill) + 1e-3) / q.capacities
+        busy = np.minimum(_STEEPNESS * (self.use / (_CONNECTION_SHARE * self.unit_bound) - 1.0), 60.0)
+        cost: Floats = q.class_weights @ link + np.exp(busy) / _CONNECTION_SHARE
+        return cost
+
+    def count(self, hops: tuple[Hop, ...], sign: float) -> None:
+        """Add (or take out) the load of hops."""
+        q = self.ground.quotient
+        for hop in hops:
+            kind = q.arc_class[hop.src, hop.dst]
+            self.use[kind] += sign
+            self.load += sign * q.class_weights[kind]
+
+    def tree(self, root: int, wave: int, *, inward: bool = False) -> dict[int, int]:
+        """Return a spanning tree from ``root`` as child -> parent at current prices, its load added.
+
+        ``inward`` prices the arcs from child to parent, for reductions.
+        """
+        grower = _Grower(self, root, wave, inward)
+        grower.enter(root, None)
+        grower.spread_islands()
+        if len(self.ground.islands) > 1 and all(self.ground.is_switch):
+            grower.rehang()
+        return grower.parent
+
+
+class _Grower:
+    """One tree in the making; counts each arc as it is taken. Arcs run from parent to child."""
+
+    def __init__(self, router: TreeRouter, root: int, wave: int, inward: bool) -> None:
+        self.router, self.root, self.wave, self.inward = router, root, wave, inward
+        self.ground, q = router.ground, router.ground.quotient
+        self.parent: dict[int, int] = {}
+        self.holder: dict[int, int] = {}
+        self.outgoing = np.zeros(len(self.ground.islands))
+        self.held = np.zeros(q.ranks, dtype=bool)
+        self.depth = np.zeros(q.ranks)
+        self.fan = np.zeros(q.ranks)
+        self.noise = np.random.default_rng(root * 64 + wave).random((q.ranks, q.ranks)) * (_NOISE * router.scale)
+        self.kinds = q.arc_class.T if inward else q.arc_class
+        self.allowed = self.ground.allowed.T if inward else self.ground.allowed
+        # Without symmetry one tree hardly moves the prices; with it each arc stands for many.
+        self.live = q.group.order > 1
+        self.worth = _REHANG_GAIN * router.scale
+        self._read_prices()
+
+    def _read_prices(self) -> None:
+        self.price, self.stale = self.router.prices(), False
+
+    def _refresh(self) -> None:
+        if self.live and self.stale:
+            self._read_prices()
+
+    def _count(self, child: int, over: int, sign: float) -> None:
+        self.router.count((Hop(child, over, 0) if self.inward else Hop(over, child, 0),), sign)
+        self.stale = True
+
+    def _attach(self, child: int, over: int) -> None:
+        self.parent[child] = over
+        self.held[child] = True
+        self.depth[child] = self.depth[over] + 1
+        self.fan[over] += 1
+        self._count(child, over, 1.0)
+
+    def enter(self, entry: int, over: int | None) -> None:
+        """Hold ``entry`` and serve its island from it, directly or over relays."""
+        if over is not None:
+            self._attach(entry, over)
+        self.held[entry] = True
+        island = int(self.ground.island_of[entry])
+        self.holder[island] = entry
+        members = self.ground.islands[island]
+        if self.ground.is_switch[island]:
+            self._star(entry, [v for v in members if v != entry])
+        else:
+            self._spread_ranks(np.array(members))
+
+    def _star(self, entry: int, mates: list[int]) -> None:
+        relays = self.router.shape.relays or len(mates)
+        turn = (self.wave + entry) % max(1, len(mates))
+        mates = mates[turn:] + mates[:turn]
+        for i, mate in enumerate(mates):
+            self._attach(mate, entry if i < relays else mates[i % relays])
+
+    def _spread_ranks(self, members: Longs) -> None:
+        """Grow rank by rank inside an island, preferring shallow trees of small fan-out."""
+        scale = self.router.scale
+        waiting = ~self.held[members]
+        while waiting.any():
+            self._refresh()
+            rows, columns = members[~waiting], members[waiting]
+            penalty = scale * (_DEPTH * self.depth[rows] + _FAN / 10 * self.fan[rows])
+            block = np.ix_(rows, columns)
+            total = self.price[self.kinds[block]] + self.noise[block] + penalty[:, None]
+            total[~self.allowed[block]] = np.inf
+            row, column = divmod(int(np.argmin(total)), len(columns))
+            self._attach(int(columns[column]), int(rows[row]))
+            waiting = ~self.held[members]
+
+    def spread_islands(self) -> None:
+        """Enter every other island, cheapest first."""
+        of = self.ground.island_of
+        tails, heads = self.ground.crossing[::-1] if self.inward else self.ground.crossing
+        kinds = self.kinds[tails, heads]
+        steady = self._wave_penalties(of[tails], of[heads]) + self.noise[tails, heads]
+        base = steady
+        for step in range(len(self.ground.islands) - 1):
+            if step == 0 or (self.live and self.stale):
+                self._refresh()
+                base = steady + self._entry_costs(kinds, heads, of[tails] * len(self.ground.islands) + of[heads])
+            total = base + self._sender_costs()[tails]
+            total[~self.held[tails] | self.held[heads]] = np.inf
+            best = int(np.argmin(total))
+            self.outgoing[of[tails[best]]] += 1
+            self.enter(int(heads[best]), int(tails[best]))
+
+    def _wave_penalties(self, tails: Longs, heads: Longs) -> Floats:
+        """Return what each arc pays for not coming from the island that the wave prefers as feeder."""
+        home = int(self.ground.island_of[self.root])
+        preferred = _preferred(len(self.ground.islands), home, self.wave, self.router.shape.wave)
+        penalty: Floats = self.router.scale * _PREFER * (tails != preferred[heads])
+        return penalty
+
+    def _entry_costs(self, kinds: NDArray[np.int32], heads: Longs, pair: Longs) -> Floats:
+        """Return the cost of each arc, of serving its head's island from there, and of using arcs unevenly."""
+        scale, uses = self.router.scale, self.router.use[kinds]
+        tails_inside, heads_inside = self.ground.inside
+        served = np.bincount(
+            tails_inside, weights=self.price[self.kinds[tails_inside, heads_inside]], minlength=len(self.held)
+        )
+        total: Floats = self.price[kinds] + served[heads] + scale * _OPEN / (1.0 + uses)
+        used = np.bincount(pair, weights=uses)
+        open_arcs = np.bincount(pair, weights=uses > 0)
+        average = (used / np.maximum(open_arcs, 1.0))[pair]
+        return total + scale * _EVEN * (uses - average) / (average + 2.0)
+
+    def _sender_costs(self) -> Floats:
+        """Return what is added for each sender: its island's depth and fan-out, and a detour from its entry."""
+        island = np.zeros(len(self.ground.islands))
+        islands, heads = list(self.holder), list(self.holder.values())
+        island[islands] = _DEPTH * self.depth[heads] + _FAN * self.outgoing[islands]
+        detour = np.full(len(self.held), _DETOUR)
+        detour[heads] = 0.0
+        total: Floats = self.router.scale * (detour + island[self.ground.island_of])
+        return total
+
+    def rehang(self) -> None:
+        """Give leaves a cheaper parent where the gain is worth it."""
+        busy = set(self.parent.values()) | {self.root}
+        leaves = [v for v in self.parent if v not in busy]
+        costs = self._costs_into(leaves)
+        over = [self.parent[v] for v in leaves]
+        gains = costs[over, np.arange(len(leaves))] - costs.min(axis=0)
+        for leaf in [v for v, gain in zip(leaves, gains.tolist(), strict=True) if gain > self.worth]:
+            self._refresh()
+            cost = self._costs_into([leaf])[:, 0]
+            best = int(np.argmin(cost))
+            if cost[self.parent[leaf]] - cost[best] > self.worth and not _is_below(self.parent, best, leaf):
+                self._count(leaf, self.parent[leaf], -1.0)
+                self.parent[leaf] = best
+                self._count(leaf, best, 1.0)
+
+    def _costs_into(self, leaves: list[int]) -> Floats:
+        """Return the cost of every arc into some ranks, shape ``(ranks, leaves)``; infinite where not allowed."""
+        kinds, of = self.kinds[:, leaves], self.ground.island_of
+        opening = self.router.scale * _OPEN / (1.0 + self.router.use[kinds])
+        total: Floats = self.price[kinds] + np.where(of[:, None] != of[leaves][None, :], opening, 0.0)
+        total[~self.allowed[:, leaves]] = np.inf
+        return total
+
+
+def _is_below(parent: dict[int, int], node: int, top: int) -> bool:
+    while node in parent:
+        node = parent[node]
+        if node == top:
+            return True
+    return False
+
+
+def _preferred(islands: int, home: int, wave: int, shape: str) -> NDArray[np.int64]:
+    """Return the island that should feed each island, positions counted from the root's island."""
+    preferred = np.full(islands, home, dtype=np.int64)
+    order = [home] + [i for i in (np.arange(islands) + home + wave % max(1, islands)) % islands if i != home]
+    for position in range(1, islands):
+        before = {"binomial": position & (position - 1), "chain": position - 1, "star": 0}[shape]
+        preferred[order[position]] = order[before]
+    return preferred

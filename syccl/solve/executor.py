@@ -1,0 +1,24 @@
+"""Independent pieces of work, one after another or on several processes, with the same results in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def ordered_results(work: Callable[[Item], Result], items: Sequence[Item], *, jobs: int) -> Iterator[Result]:
+    """Yield ``work(item)`` for every item in order; lazily with one job.
+
+    With more jobs joblib runs them, on the backend that the caller set up (``joblib.parallel_config``): local processes
+    by default, Dask or Ray on a cluster. ``work`` and items must then be picklable.
+    """
+    if jobs == 1 or len(items) < 2:
+        yield from map(work, items)
+        return
+    from joblib import Parallel, delayed
+
+    results: Iterable[Result] = Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(item) for item in items)
+    yield from results
