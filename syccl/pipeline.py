@@ -23,7 +23,7 @@ from syccl.schedule.verify import verify_schedule
 from syccl.simulate.cost import Protocol, protocol_named
 from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
-from syccl.sketch.price import Pricing, price
+from syccl.sketch.price import Pricing, price, proven_bound
 from syccl.sketch.quotient import Quotient
 from syccl.solve.executor import ordered_results
 from syccl.stitch import stitch
@@ -306,9 +306,9 @@ def _require_clean(findings: Sequence[Finding], what: str) -> None:
 
 
 def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
-    """Return the least time of any mix of trees, seconds."""
+    """Return the least time of any mix of trees over any routes, seconds."""
     share = problem.size_bytes if problem.sums_everywhere else problem.size_bytes / problem.quotient.ranks
-    return pricing.dual_bound * share
+    return proven_bound(problem.op, problem.quotient, pricing.prices) * share
 
 
 def _explained(work: _Work) -> dict[str, object]:

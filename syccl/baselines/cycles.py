@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_STEPS_PER_RANK = 30
+_STEPS_PER_RANK = 60
 _SHUFFLES = 12
 
 

@@ -89,11 +89,12 @@ def _successors(ring: list[int]) -> Ranks:
 def _disjoint(arcs: Arcs, group: Group) -> Rings | None:
     """Return edge-disjoint Hamiltonian cycles, both ways round where the links allow."""
     best: Rings | None = None
+    *others, identity = _by_order(group)
     for unit in sorted({int(rate) for rate in arcs.rates[arcs.joined].tolist()}, reverse=True):
         lanes = (arcs.rates // unit).astype(np.int64)
         both = len(lanes) > 2 and bool((lanes == lanes.T).all())
         most = min(int(min(lanes.sum(axis=0).min(), lanes.sum(axis=1).min())) >> both, _MOST_RINGS >> both)
-        for turn in _by_order(group)[:_TURNS_TRIED] if most else []:
+        for turn in [*others[:_TURNS_TRIED], identity] if most else []:
             cycles = disjoint_cycles(lanes, turn, most, both=both)
             ways = [cycle[::step] for cycle in cycles for step in ((1, -1) if both else (1,))]
             for count in range(1 + both, len(ways) + 1, 1 + both):
@@ -105,7 +106,7 @@ def _disjoint(arcs: Arcs, group: Group) -> Rings | None:
 
 
 def _by_order(group: Group) -> list[NDArray[np.int32]]:
-    """Return the elements of a group as permutations of ranks, those of the highest order first."""
+    """Return the elements of a group as permutations of ranks, those of the highest order first, the identity last."""
     return sorted(group.ranks, key=_order, reverse=True)
 
 

@@ -102,11 +102,11 @@ def choose(
     makespan = model.new_int_var(0, horizon, "")
     model.add_max_equality(makespan, done)
     model.minimize(makespan)
-    for item, (way, start) in enumerate(hint or ()):
+    for item, (hinted, begin) in enumerate(hint or ()):
         for i, literal in enumerate(taken[item]):
-            model.add_hint(literal, i == way)
-        model.add_hint(begun[item][way], start)
-        model.add_hint(done[item], start + items[item][way].length)
+            model.add_hint(literal, i == hinted)
+        model.add_hint(begun[item][hinted], begin)
+        model.add_hint(done[item], begin + items[item][hinted].length)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed
@@ -120,6 +120,6 @@ def choose(
     if not status.has_solution:
         return Choice(status, (), (), 0, 0)
     chosen = [next(i for i, literal in enumerate(row) if solver.boolean_value(literal)) for row in taken]
-    starts = [solver.value(begun[item][way]) for item, way in enumerate(chosen)]
+    times = [int(solver.value(begun[item][way])) for item, way in enumerate(chosen)]
     bound = round(solver.best_objective_bound)
-    return Choice(status, tuple(chosen), tuple(starts), solver.value(makespan), bound)
+    return Choice(status, tuple(chosen), tuple(times), int(solver.value(makespan)), bound)

@@ -171,6 +171,14 @@ def price(op: Op, quotient: Quotient, *, gap: float = 1e-3, round_limit: int = 6
     return Pricing(tuple(pool.values()), shares, value, bound, best_prices, rounds)
 
 
+def proven_bound(op: Op, quotient: Quotient, prices: Floats) -> float:
+    """Return what no mix of trees beats, whatever routes through NICs and switches their arcs take.
+
+    Any prices prove a bound; those of `Pricing.prices` prove a good one. Units as in `Pricing.dual_bound`.
+    """
+    return _Pricer(op, quotient, True, _tie_breakers(quotient)).cheapest(prices)[1]
+
+
 def mixed_columns(op: Op, quotient: Quotient, prices: Floats, *, count: int) -> list[Column]:
     """Return trees that cost about the same under ``prices`` and spread their load over the orbits in many ways.
 

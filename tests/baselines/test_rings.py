@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -129,6 +130,15 @@ def test_every_ring_passes_all_ranks_and_no_link_carries_too_much(topology):
         assert sorted(in_order(successor)) == list(range(topology.ranks))
     for link, count in passes(topology, found).items():
         assert count * found.rate <= topology.links[link].rate * (1 + 1e-9)
+
+
+@given(topologies(max_gpus=6))
+def test_a_ring_is_found_exactly_where_one_exists(topology):
+    n = topology.ranks
+    joined = {(a, b) for a in range(n) for b in range(n) if a != b and default_route(topology, a, b)}
+    circles = ((0, *rest) for rest in itertools.permutations(range(1, n)))
+    exists = any(all(hop in joined for hop in zip(c, (*c[1:], 0), strict=True)) for c in circles)
+    assert (rings_of(topology) is not None) == exists
 
 
 def test_a_wrong_group_is_ignored():
