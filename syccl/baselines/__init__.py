@@ -17,8 +17,8 @@ from syccl.simulate.machine import recorded
 from syccl.symmetry import Group
 from syccl.topology import Topology
 
-_MANY_ROWS = 5000
-"""Transfers (representatives of them) above which only one number of instances is tried."""
+_MUCH_WORK = 6_000
+"""Simulated transfers, loop iterations counted, above which only one number of instances is tried."""
 
 
 def baseline_times(
@@ -33,8 +33,8 @@ def baseline_times(
     """Return the program times of the baselines that exist, in microseconds: ``ring_us``, ``tree_us``.
 
     Each is lowered with fused thread blocks and simulated like our own programs, but never cut down to a runtime's
-    limits on steps. The best of 1, 2 and 4 instances counts; of large clusters without symmetry only the least number
-    that fills the links with thread blocks is tried.
+    limits on steps. The best of 1, 2 and 4 instances counts; where a simulation is long (large clusters without
+    symmetry, many loop iterations) only the least number that fills the links with thread blocks is tried.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _seconds(made: Laned, protocol: Protocol, size_bytes: int) -> float | None:
     """Return the program time with the best number of instances; None where the program deadlocks."""
     tasks = plan_tasks(made.schedule, made.wiring)
     found = []
-    for copies in _copies(made):
+    for copies in _copies(made, protocol, size_bytes):
         machine = machine_of(made.schedule, tasks, protocol, size_bytes=size_bytes, copies=copies)
         run = dry_run(machine)
         if not run.stuck:
@@ -65,11 +65,12 @@ def _seconds(made: Laned, protocol: Protocol, size_bytes: int) -> float | None:
     return min(found, default=None)
 
 
-def _copies(made: Laned) -> list[int]:
+def _copies(made: Laned, protocol: Protocol, size_bytes: int) -> list[int]:
     """Return the numbers of copies of all lanes that are worth a try."""
     choices = [copies_of(made.rate, 1 << i) for i in range(MOST_INSTANCES.bit_length())]
     fitting = [copies for copies in choices if copies * made.lanes <= EXECUTOR.channels] or choices[:1]
-    if len(made.schedule.transfers) <= _MANY_ROWS:
+    loop = chunk_loop(size_bytes / (made.schedule.demand.chunks * fitting[-1]), protocol)
+    if len(made.schedule.transfers) * loop.iterations <= _MUCH_WORK:
         return fitting
     filling = [copies for copies in fitting if copies * THREAD_BLOCK_RATE >= made.rate]
     return filling[:1] or fitting[-1:]

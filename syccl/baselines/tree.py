@@ -33,6 +33,7 @@ _MOST_LANES = 32
 _MOST_PIECES = 32
 _LEAST_PIECE_BYTES = 8192
 _MOST_ROWS = 8192
+"""Transfers (representatives of them) that the pieces may make: bounds the time of simulation."""
 
 
 def tree_schedule(
