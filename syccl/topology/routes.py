@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,16 +22,27 @@ class Route(NamedTuple):
 def routes_from(topology: Topology, rank: int) -> dict[int, Route]:
     """Return the default route from one rank to every rank it reaches without passing a GPU.
 
-    The default is what a runtime takes: the widest path, among those the one of least latency, then fewest
-    links, then lowest link ids.
+    The default is what a runtime takes: the fewest links (a direct link before a switch, a switch before the network),
+    among those the widest, then the one of least latency, then lowest link ids.
     """
-    routes: dict[int, Route] = {}
-    for rate in sorted({link.rate for link in topology.links}, reverse=True):
-        for other, path in _least_latency(topology, topology.gpus[rank], rate).items():
-            if other not in routes:
-                latency = sum(topology.links[i].latency_ps for i in path)
-                routes[other] = Route(path, rate, latency)
-    return dict(sorted(routes.items()))
+    start = topology.gpus[rank]
+    found: dict[int, Route] = {}
+    reached = {start}
+    level: dict[int, Route] = {start: Route((), 0, 0)}
+    while level:
+        following: dict[int, list[Route]] = {}
+        for node, route in level.items():
+            for i in topology.out_links[node]:
+                link = topology.links[i]
+                if link.dst not in reached:
+                    rate = min(route.rate or link.rate, link.rate)
+                    further = Route((*route.links, i), rate, route.latency_ps + link.latency_ps)
+                    following.setdefault(link.dst, []).append(further)
+        best = {node: min(routes, key=_preference) for node, routes in following.items()}
+        reached.update(best)
+        found.update({topology.rank_of[node]: route for node, route in best.items() if topology.is_gpu(node)})
+        level = {node: route for node, route in best.items() if not topology.is_gpu(node)}
+    return dict(sorted(found.items()))
 
 
 def default_route(topology: Topology, src: int, dst: int) -> Route | None:
@@ -40,21 +50,5 @@ def default_route(topology: Topology, src: int, dst: int) -> Route | None:
     return routes_from(topology, src).get(dst)
 
 
-def _least_latency(topology: Topology, start: int, rate: int) -> dict[int, tuple[int, ...]]:
-    """Return the least-latency path to each rank over links of at least ``rate`` bytes per second."""
-    found: dict[int, tuple[int, ...]] = {}
-    done: set[int] = set()
-    heap: list[tuple[int, int, tuple[int, ...], int]] = [(0, 0, (), start)]
-    while heap:
-        latency, hops, path, node = heapq.heappop(heap)
-        if node in done:
-            continue
-        done.add(node)
-        if node != start and topology.is_gpu(node):
-            found[topology.rank_of[node]] = path
-            continue
-        for i in topology.out_links[node]:
-            link = topology.links[i]
-            if link.rate >= rate and link.dst not in done:
-                heapq.heappush(heap, (latency + link.latency_ps, hops + 1, (*path, i), link.dst))
-    return found
+def _preference(route: Route) -> tuple[int, int, tuple[int, ...]]:
+    return (-route.rate, route.latency_ps, route.links)
