@@ -7,7 +7,6 @@ as in rings and chains, the two ends share a block and its steps are fused.
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -280,12 +279,11 @@ class _Planner:
 
     def _receives(self, node: tuple[int, int], tasks: dict[int, Task]) -> None:
         versions = self.versions[node]
-        for before, version in itertools.pairwise(versions):
+        for i, version in enumerate(versions[1:]):
+            before = versions[i]
             reduces = self.reduce[version.rows[0]]
             after = [self.receive_task[row] for row in before.rows] if reduces else []
-            if reduces and version.slot.buffer is Buffer.OUTPUT and before.slot.buffer is Buffer.INPUT:
-                # In place the output is the input: who still reads it goes first.
-                after += [self.send_task[row] for row in before.readers if row not in self.fused_sends]
+            after += self._overwritten(versions[: i + 1], version.slot, reduces=reduces)
             lock = -1
             if reduces and len(version.rows) > 1:
                 lock, self.locks = self.locks, self.locks + 1
@@ -296,6 +294,16 @@ class _Planner:
                 tasks[self.receive_task[row]] = Task(
                     kind, self._block(row, sending=False), src, version.slot, tuple(after), row, out, lock
                 )
+
+    def _overwritten(self, earlier: Sequence[_Version], slot: Slot, *, reduces: bool) -> list[int]:
+        """Return the sends of earlier versions from memory that the next one is written to."""
+        if not reduces and sum(len(version.readers) for version in earlier) == 1:
+            # A finished sum that comes back holds what the only send took away.
+            return []
+        # In place the output is the input.
+        shared = {Buffer.INPUT, Buffer.OUTPUT}
+        read = [v for v in earlier if v.slot == slot or {v.slot.buffer, slot.buffer} == shared]
+        return [self.send_task[row] for version in read for row in version.readers if row not in self.fused_sends]
 
     def _sends(self, node: tuple[int, int], tasks: dict[int, Task]) -> None:
         for version in self.versions[node]:
