@@ -36,15 +36,19 @@ class Ground:
         return [is_one_switch(self.quotient, members) for members in self.islands]
 
     @cached_property
+    def routed(self) -> NDArray[np.bool_]:
+        """Arcs that have a route, shape ``(ranks, ranks)``."""
+        routed = (np.diff(self.quotient.route_start) > 0)[self.quotient.arc_class]
+        np.fill_diagonal(routed, val=False)
+        return np.asarray(routed)
+
+    @cached_property
     def allowed(self) -> NDArray[np.bool_]:
         """Arcs that have a route and, between islands, are in the connection plan; shape ``(ranks, ranks)``."""
-        q = self.quotient
-        routed = (np.diff(q.route_start) > 0)[q.arc_class]
-        np.fill_diagonal(routed, val=False)
-        if len(self.islands) > 1:
-            crossing = self.island_of[:, None] != self.island_of[None, :]
-            routed &= ~crossing | connection_plan(q, self.islands)
-        return np.asarray(routed)
+        if len(self.islands) == 1:
+            return self.routed
+        crossing = self.island_of[:, None] != self.island_of[None, :]
+        return np.asarray(self.routed & (~crossing | connection_plan(self.quotient, self.islands)))
 
     @cached_property
     def crossing(self) -> tuple[Longs, Longs]:

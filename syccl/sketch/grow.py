@@ -89,6 +89,7 @@ class TreeRouter:
         grower = _Grower(self, root, wave, inward)
         grower.enter(root, None)
         grower.spread_islands()
+        grower.reach_the_rest()
         if len(self.ground.islands) > 1 and all(self.ground.is_switch):
             grower.rehang()
         return grower.parent
@@ -143,7 +144,7 @@ class _Grower:
         if self.ground.is_switch[island]:
             self._star(entry, [v for v in members if v != entry])
         else:
-            self._spread_ranks(np.array(members))
+            self._spread_ranks(np.array(members), self.allowed)
 
     def _star(self, entry: int, mates: list[int]) -> None:
         relays = self.router.shape.relays or len(mates)
@@ -152,8 +153,13 @@ class _Grower:
         for i, mate in enumerate(mates):
             self._attach(mate, entry if i < relays else mates[i % relays])
 
-    def _spread_ranks(self, members: Longs) -> None:
-        """Grow rank by rank inside an island, preferring shallow trees of small fan-out."""
+    def reach_the_rest(self) -> None:
+        """Serve, over any arc, ranks that arcs inside an island and the connection plan do not reach."""
+        routed = self.ground.routed.T if self.inward else self.ground.routed
+        self._spread_ranks(np.arange(len(self.held)), routed)
+
+    def _spread_ranks(self, members: Longs, allowed: NDArray[np.bool_]) -> None:
+        """Grow rank by rank over allowed arcs as far as they go, preferring shallow trees of small fan-out."""
         scale = self.router.scale
         waiting = ~self.held[members]
         while waiting.any():
@@ -162,8 +168,10 @@ class _Grower:
             penalty = scale * (_DEPTH * self.depth[rows] + _FAN / 10 * self.fan[rows])
             block = np.ix_(rows, columns)
             total = self.price[self.kinds[block]] + self.noise[block] + penalty[:, None]
-            total[~self.allowed[block]] = np.inf
+            total[~allowed[block]] = np.inf
             row, column = divmod(int(np.argmin(total)), len(columns))
+            if not np.isfinite(total[row, column]):
+                return
             self._attach(int(columns[column]), int(rows[row]))
             waiting = ~self.held[members]
 
@@ -180,7 +188,9 @@ class _Grower:
                 base = steady + self._entry_costs(kinds, heads, of[tails] * len(self.ground.islands) + of[heads])
             total = base + self._sender_costs()[tails]
             total[~self.held[tails] | self.held[heads]] = np.inf
-            best = int(np.argmin(total))
+            best = int(np.argmin(total)) if len(total) else -1
+            if best < 0 or not np.isfinite(total[best]):
+                return
             self.outgoing[of[tails[best]]] += 1
             self.enter(int(heads[best]), int(tails[best]))
 

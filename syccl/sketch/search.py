@@ -78,8 +78,8 @@ def spreading_sketches(levels: Levels, *, inward: bool = False) -> list[Sketch]:
     sketches = []
     for choice in itertools.product(ways, repeat=min(rings, 3)):
         name = "spread " + " ".join("mates" if way == _MATES else f"{way} in" for way in choice)
-        sketches.append(Sketch(name, _tree_hops(levels, choice, make)))
-    return sketches or [Sketch("star", _tree_hops(levels, (), make))]
+        sketches.append(Sketch(name if choice else "star", _tree_hops(levels, choice, make)))
+    return sketches
 
 
 def _tree_hops(
@@ -107,7 +107,7 @@ def _by_mates(levels: Levels, mates: Sequence[int], island: int) -> dict[int, in
         if partner is not None:
             parent.setdefault(partner, mate)
     heads = list(parent)
-    rest = [v for v in members if v not in parent]
+    rest = [v for v in members if v not in parent] if heads else []
     parent.update({v: heads[i % len(heads)] for i, v in enumerate(rest)})
     return parent
 
@@ -120,7 +120,7 @@ def _by_entries(levels: Levels, root: int, island: int, entries: int) -> dict[in
     members = members[turn:] + members[:turn]
     reached = [v for v in members if levels.routed[root, v]]
     heads = reached[:: max(1, len(reached) // entries)][:entries]
-    rest = [v for v in members if v not in heads]
+    rest = [v for v in members if v not in heads] if heads else []
     return {**dict.fromkeys(heads, root), **{v: heads[i * len(heads) // len(rest)] for i, v in enumerate(rest)}}
 
 

@@ -75,10 +75,13 @@ class Solver:
         inside = self._solution(demand, hint, timed.timing.makespan_s)
         if inside is None:
             return None
-        return [
+        better = [
             {**{v: u for v, u in parent.items() if v in demand.holders[p]}, **inside[p]}
             for p, (_, parent) in enumerate(trees)
         ]
+        # Where an island is entered twice, one entry may now depend on the other in a circle.
+        whole = all(len(out_tree(root, new)) == len(new) for (root, _), new in zip(trees, better, strict=True))
+        return better if whole else None
 
     def _solution(
         self, demand: SubDemand, hint: list[dict[int, tuple[int, float]]], horizon_s: float
