@@ -34,7 +34,7 @@ class Block(NamedTuple):
 class Task(NamedTuple):
     """One step to be: operands, what it waits for, and the row of the schedule that it sends or receives.
 
-    ``first`` is the source operand of a reduction that is the first of its lock; later ones reduce in place.
+    Reductions of one ``lock`` are done one at a time, in any order: the first adds to ``src``, later ones to ``dst``.
     """
 
     type: StepType
@@ -175,7 +175,6 @@ class _Planner:
         self.scratch: dict[int, int] = defaultdict(int)
         self.versions = {node: self._versions(node) for node in self.nodes}
         self.forward = self._forwarded() if wiring.fuse else {}
-        self.fused_sends = set(self.forward.values())
         self.send_task, self.receive_task = self._number()
         self.locks = 0
 
@@ -287,13 +286,25 @@ class _Planner:
             lock = -1
             if reduces and len(version.rows) > 1:
                 lock, self.locks = self.locks, self.locks + 1
+            stored = self._is_stored(node, versions[i + 2 :])
             for row in version.rows:
                 out = self.forward.get(row, -1)
-                kind = _receive_type(reduces, None if out < 0 else self.reduce[out])
+                kind = _receive_type(reduces, stored, forwards=out >= 0)
                 src = before.slot if reduces else version.slot
                 tasks[self.receive_task[row]] = Task(
-                    kind, self._block(row, sending=False), src, version.slot, tuple(after), row, out, lock
+                    kind,
+                    self._block(row, sending=False),
+                    src,
+                    version.slot,
+                    tuple(dict.fromkeys(after)),
+                    row,
+                    out,
+                    lock,
                 )
+
+    def _is_stored(self, node: tuple[int, int], later: Sequence[_Version]) -> bool:
+        """Return whether a rank still needs what it holds of a chunk once that has been forwarded."""
+        return self.reduce[later[0].rows[0]] if later else wants(self.demand, *node)
 
     def _overwritten(self, earlier: Sequence[_Version], slot: Slot, *, reduces: bool) -> list[int]:
         """Return the sends of earlier versions from memory that the next one is written to."""
@@ -303,7 +314,7 @@ class _Planner:
         # In place the output is the input.
         shared = {Buffer.INPUT, Buffer.OUTPUT}
         read = [v for v in earlier if v.slot == slot or {v.slot.buffer, slot.buffer} == shared]
-        return [self.send_task[row] for version in read for row in version.readers if row not in self.fused_sends]
+        return [self.send_task[row] for version in read for row in version.readers]
 
     def _sends(self, node: tuple[int, int], tasks: dict[int, Task]) -> None:
         for version in self.versions[node]:
@@ -335,13 +346,13 @@ class _Planner:
         return copies
 
 
-def _receive_type(reduces: bool, forwards_sum: bool | None) -> StepType:
-    """Return the step of a receive; ``forwards_sum`` is None where nothing is sent on."""
-    if forwards_sum is None:
+def _receive_type(reduces: bool, stored: bool, *, forwards: bool) -> StepType:
+    """Return the step of a receive."""
+    if not forwards:
         return StepType.RECV_REDUCE_COPY if reduces else StepType.RECV
     if not reduces:
         return StepType.RECV_COPY_SEND
-    return StepType.RECV_REDUCE_SEND if forwards_sum else StepType.RECV_REDUCE_COPY_SEND
+    return StepType.RECV_REDUCE_COPY_SEND if stored else StepType.RECV_REDUCE_SEND
 
 
 def _runs(demand: Demand, own: list[int], longest: int) -> list[tuple[int, int]]:
