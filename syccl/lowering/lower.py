@@ -75,7 +75,7 @@ def wirings(
     busiest = max(rows.values(), default=0) * chunk_bytes * protocol.wire_factor
     longest = max(rows.values(), default=0) / target.steps
     needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * THREAD_BLOCK_RATE, 1.0)))
-    own = _copied_bytes(schedule, chunk_bytes) * protocol.wire_factor
+    own = _copied_bytes(schedule, chunk_bytes)
     copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
     base = 1 << (needed - 1).bit_length()
     loops = chunk_loop(chunk_bytes, protocol).iterations > 1

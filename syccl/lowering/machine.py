@@ -49,7 +49,7 @@ def machine_of(
         depth=protocol.depth,
         slices=protocol.slices,
         block=[blocks[task.block] for task in tasks],
-        size=[loop.chunk_bytes * protocol.wire_factor * task.cnt for task in tasks],
+        size=[loop.chunk_bytes * task.cnt * (protocol.wire_factor if _is_message(task) else 1.0) for task in tasks],
         route=route,
         sends=sends,
         receives=receives,
@@ -58,6 +58,10 @@ def machine_of(
         lock=[task.lock for task in tasks],
         priority=[_priority(task, order) for task in tasks],
     )
+
+
+def _is_message(task: Task) -> bool:
+    return task.row_in >= 0 or task.row_out >= 0
 
 
 def blocks_of(tasks: Sequence[Task]) -> list[Block]:
