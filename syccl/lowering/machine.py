@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syccl.lowering.tasks import Block, Task
+from syccl.lowering.tasks import Task
 from syccl.schedule import Schedule
 from syccl.simulate.cost import Protocol, chunk_loop
 from syccl.simulate.machine import FlowRoute, Machine
@@ -62,11 +62,6 @@ def machine_of(
 
 def _is_message(task: Task) -> bool:
     return task.row_in >= 0 or task.row_out >= 0
-
-
-def blocks_of(tasks: Sequence[Task]) -> list[Block]:
-    """Return the blocks in the order in which ``machine_of`` numbers them."""
-    return sorted({task.block for task in tasks})
 
 
 def _priority(task: Task, order: Sequence[int]) -> float:
