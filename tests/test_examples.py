@@ -7,12 +7,43 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+import pytest
+
+from syccl.program.msccl_xml import read_xml
+from syccl.program.verify import verify_program
+
+FOLDER = Path(__file__).parent.parent / "examples"
 
 
-def test_a_schedule_is_made_from_python() -> None:
-    script = ROOT / "examples" / "from_python.py"
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.startswith("allgather of 16777216 bytes over 6 GPUs in ")
-    bound, time = map(float, re.findall(r"([\d.]+) us", done.stdout)[:2])
-    assert bound <= time <= 2 * bound
+def output_of(name: str, *args: str) -> str:
+    script = FOLDER / name
+    return subprocess.run([sys.executable, str(script), *args], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_file_is_made_from_python(tmp_path: Path) -> None:
+    path = tmp_path / "made.xml"
+    shown = output_of("01_synthesize.py", str(path))
+    bound, schedule, program = map(float, re.findall(r"([\d.]+) us", shown))
+    assert bound <= schedule <= 1.1 * bound
+    assert bound <= program <= 1.1 * bound
+    assert not verify_program(read_xml(path.read_text(encoding="utf-8"), source="made.xml"))
+
+
+def test_a_cluster_of_ones_own_gets_a_correct_schedule() -> None:
+    shown = output_of("02_own_topology.py")
+    assert shown.startswith("own_cluster: 6 GPUs, 28 links\n")
+    assert shown.endswith("\ncorrect\n")
+
+
+def test_transfers_written_by_hand_are_verified_and_lowered() -> None:
+    shown = output_of("03_own_transfers.py").splitlines()
+    assert shown[0] == "by hand: 0 findings"
+    assert [line for line in shown if line.startswith("without its last transfer: ")]
+    assert shown[-2].startswith("its program: 0 findings, ")
+    assert shown[-1].startswith('<algo name="ring" proto="Simple" nchannels="1" nchunksperloop="4" ngpus="4"')
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)
+def test_examples_are_short_and_listed(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 60
+    assert f"`{path.name}`" in (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,151 @@
+"""Quality on random graphs, where no symmetry and no known plan helps.
+
+A ratio is taken apart into factors, so that a bad one says where it comes from::
+
+    program / bound = trees x cutting x waiting x lowering
+
+    trees     the best mix of trees over the default routes of the topology, over the bound
+    cutting   the busiest link of the plan, over that mix: whole pieces, and trees that were found
+    waiting   the schedule, over its busiest link: latencies, and data that is not there yet
+    lowering  the program, over the schedule
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from syccl.collective import op_named
+from syccl.pipeline import Options, Synthesis, synthesize
+from syccl.simulate.schedule_time import schedule_time
+from tests.quality.graphs import random_graph
+from tests.quality.tables import Table, Target
+
+GRAPHS = 100
+OPS = ("allgather", "reducescatter", "allreduce")
+SIZE_BYTES = 64 * 2**20
+EXPLAINED = 1.5
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One synthesis in ratios to its bound; a crash has a reason and no ratios."""
+
+    seed: int
+    op: str
+    ranks: int
+    seconds: float = 0.0
+    bound_us: float = 0.0
+    latency: float = 0.0
+    any_route: float = 0.0
+    trees: float = 1.0
+    load: float = 1.0
+    schedule: float = 1.0
+    program: float = 1.0
+    chunks: int = 0
+    plan: str = ""
+    crash: str = ""
+
+    @property
+    def factors(self) -> dict[str, float]:
+        """What makes up the ratio of the program, by name."""
+        trees = max(1.0, self.trees)
+        return {
+            "trees": trees,
+            "cutting": self.load / trees,
+            "waiting": self.schedule / self.load,
+            "lowering": self.program / self.schedule,
+        }
+
+
+def table(jobs: int) -> Table:
+    outcomes = _outcomes([(seed, op) for seed in range(GRAPHS) for op in OPS], jobs)
+    made = Table(
+        ["op", "graphs", "schedule / bound: median", "90 %", "worst", "program / bound: median", "90 %", "worst"]
+    )
+    for op in OPS:
+        done = [one for one in outcomes if one.op == op and not one.crash]
+        made.rows.append(
+            [op, str(len(done)), *_spread([o.schedule for o in done]), *_spread([o.program for o in done])]
+        )
+    crashed = [one for one in outcomes if one.crash]
+    made.targets.append(Target("crashes", float(len(crashed)), 0.0))
+    made.notes += [f"seed {one.seed} {one.op}: {one.crash}" for one in crashed]
+    made.notes += _explanations([one for one in outcomes if not one.crash])
+    return made
+
+
+def _outcomes(cases: Sequence[tuple[int, str]], jobs: int) -> list[Outcome]:
+    if jobs == 1:
+        return [measured(case) for case in cases]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(measured, cases))
+
+
+def measured(case: tuple[int, str]) -> Outcome:
+    """Synthesize for the graph of a seed."""
+    seed, op = case
+    topology = random_graph(seed)
+    try:
+        made = synthesize(topology, op_named(op), Options(size_bytes=SIZE_BYTES))
+    except Exception as error:  # noqa: BLE001  crashes of every kind are counted
+        return Outcome(seed, op, topology.ranks, crash=f"{type(error).__name__}: {error}")
+    return _outcome(seed, made)
+
+
+def _outcome(seed: int, made: Synthesis) -> Outcome:
+    op, ranks, bound_s = made.demand.op.name, made.demand.ranks, made.bound.seconds
+    share = SIZE_BYTES / (1 if op == "allreduce" else ranks)
+    busy_s = schedule_time(made.schedule, size_bytes=SIZE_BYTES).link_busy_s
+    return Outcome(
+        seed=seed,
+        op=op,
+        ranks=ranks,
+        seconds=made.synthesis_s,
+        bound_us=bound_s * 1e6,
+        latency=made.bound.latency_s / bound_s,
+        any_route=(made.tree_bound_s or 0.0) / bound_s,
+        trees=float(str(made.explain["dual_bound_s_per_byte"])) * share / bound_s,
+        load=float(busy_s.max()) / bound_s,
+        schedule=made.schedule_time_s / bound_s,
+        program=(made.program_time_s or made.schedule_time_s) / bound_s,
+        chunks=made.demand.chunks,
+        plan=str(made.explain["winner"]),
+    )
+
+
+def _spread(ratios: list[float]) -> list[str]:
+    if not ratios:
+        return ["-"] * 3
+    return [f"{value:.3f}" for value in (statistics.median(ratios), _percentile(ratios, 0.9), max(ratios))]
+
+
+def _percentile(values: list[float], share: float) -> float:
+    """The least value that at least this share of all does not exceed."""
+    return sorted(values)[max(0, -int(-share * len(values) // 1) - 1)]
+
+
+def _explanations(outcomes: list[Outcome]) -> list[str]:
+    by_ratio = sorted(outcomes, key=lambda one: -max(one.schedule, one.program))
+    above = [one for one in by_ratio if max(one.schedule, one.program) > EXPLAINED]
+    causes = Counter(_cause(one) for one in above)
+    notes = [f"{len(above)} of {len(outcomes)} runs are above {EXPLAINED}"]
+    notes[0] += "".join(f"; {count} mostly by {cause}" for cause, count in causes.most_common())
+    return notes + [_explanation(one) for one in by_ratio[: max(SHOWN, len(above))]]
+
+
+def _cause(one: Outcome) -> str:
+    return max(one.factors, key=lambda name: one.factors[name])
+
+
+def _explanation(one: Outcome) -> str:
+    parts = " x ".join(f"{name} {factor:.3f}" for name, factor in one.factors.items())
+    return (
+        f"seed {one.seed} {one.op}, {one.ranks} GPUs: schedule {one.schedule:.3f}, program {one.program:.3f} = {parts}; "
+        f"trees over any routes {one.any_route:.3f}, latency bound {one.latency:.3f}, {one.chunks} chunks, {one.plan}"
+    )
