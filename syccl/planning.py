@@ -7,7 +7,6 @@ at which latency counts), and what the solvers add. A plan is a set of pieces; i
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,11 +32,17 @@ Floats = NDArray[np.float64]
 MAX_CHUNKS = 32768
 """Chunk offsets are 16 bits in the runtimes."""
 
-_ROWS_IN_ALL = 24_000
-"""Hops that one search may route, over all its plans and passes: bounds the time of planning."""
-_ROWS_OF_PLAN = 4_000
+_ROWS_IN_ALL = 12_000
+"""Hops that one search may route, over all its plans: bounds the time of planning."""
+_ROWS_ROUTED = 3_000
+"""Hops of the longest plan whose trees are routed one by one."""
+_ROWS_OF_PLAN = 6_000
+"""Hops of the longest plan of all."""
 _FEW_PIECES = 8
 """Pieces that are always tried, also where that makes a long plan; enough where latency counts most."""
+_BANDWIDTH_RULES = 20.0
+"""Above this many latency bounds a bandwidth bound makes few pieces pointless."""
+_ROUTED_COUNTS = 3
 _LATENCY_RULES = 4.0
 """Below this many latency bounds a bandwidth bound is too small for many pieces to pay."""
 _LATENCY_MATTERS = 50.0
@@ -48,10 +53,8 @@ _EFFORT = 0.3
 """Deterministic time units of the constraint solver for one sub-demand."""
 _SOLVED_COUNTS = 2
 _SOLVED = "trees solved by constraint program"
-_EVEN_ENOUGH = 1.003
-"""Structured trees whose busiest link is within this factor of the linear program need no combination."""
 _LARGEST_POOL = 150
-_COMBINED_COUNTS = 3
+_COMBINED_COUNTS = 2
 _LARGEST_COMBINATION = 256
 _MIXED_SKETCHES = 5
 _MIX_COUNTS = (2, 4, 8, 16)
@@ -139,6 +142,14 @@ class Problem:
         return Ground(self.quotient, self.islands)
 
     @cached_property
+    def grounds(self) -> tuple[Ground, ...]:
+        """The ground, and where islands are irregular or unlike also one without islands."""
+        alike = len({len(members) for members in self.islands}) == 1 and all(self.ground.is_switch)
+        if alike or len(self.islands) == 1:
+            return (self.ground,)
+        return (self.ground, Ground(self.quotient, (tuple(range(self.quotient.ranks)),)))
+
+    @cached_property
     def levels(self) -> Levels:
         """Islands and partners, for staged sketches."""
         return Levels(self.quotient, self.islands)
@@ -214,10 +225,10 @@ def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
     }
 
 
-def structured_pieces(problem: Problem, count: int, shape: Shape) -> tuple[Piece, ...]:
+def structured_pieces(problem: Problem, ground: Ground, count: int, shape: Shape) -> tuple[Piece, ...]:
     """Return ``count`` pieces (per root, or in all for allreduce) routed on structured trees."""
     scale = problem.group.order * count if problem.sums_everywhere else count
-    router = TreeRouter(problem.ground, problem.unit_s_per_byte * scale, shape)
+    router = TreeRouter(ground, problem.unit_s_per_byte * scale, shape)
     if problem.sums_everywhere:
         return route_allreduce(router, count)
     return route_allgather(router, count, inward=problem.op.reduces)
@@ -225,14 +236,35 @@ def structured_pieces(problem: Problem, count: int, shape: Shape) -> tuple[Piece
 
 def _structured(problem: Problem) -> Iterable[Plan]:
     budget = _ROWS_IN_ALL
-    for count in problem.piece_counts[::-1]:
-        for shape in _shapes(problem, count):
-            if problem.rows(count) > budget and count > 1:
+    for count in _routed_counts(problem):
+        for ground, shape in itertools.product(problem.grounds, (Shape(), Shape(relays=3), Shape(wave="star"))):
+            if not _is_worth(problem, ground, count, shape) or (problem.rows(count) > budget and count > 1):
                 continue
             budget -= problem.rows(count)
-            pieces = structured_pieces(problem, count, shape)
-            relays = f", {shape.relays} relays" if shape.relays else ""
-            yield make_plan(problem, f"structured trees, {shape.wave}{relays}", pieces, count)
+            pieces = structured_pieces(problem, ground, count, shape)
+            yield make_plan(problem, _name(ground, shape), pieces, count)
+
+
+def _routed_counts(problem: Problem) -> list[int]:
+    """Return the numbers of pieces to route trees for, largest first; where bandwidth rules, few of them will do."""
+    counts = [c for c in problem.piece_counts if problem.rows(c) <= _ROWS_ROUTED or c <= _FEW_PIECES]
+    if problem.bandwidth_s > _BANDWIDTH_RULES * problem.latency_s:
+        counts = sorted({*counts[:1], *counts[-_ROUTED_COUNTS:]})
+    return counts[::-1] or [1]
+
+
+def _is_worth(problem: Problem, ground: Ground, count: int, shape: Shape) -> bool:
+    """Return whether a shape of trees can matter: relays for long chains of sums, stars for few pieces."""
+    if shape.relays:
+        long_chains = any(ground.is_switch) and max(map(len, ground.islands)) > 4
+        return problem.op.reduces and not problem.sums_everywhere and long_chains
+    return shape.wave == "binomial" or (len(ground.islands) > 2 and count <= 2)
+
+
+def _name(ground: Ground, shape: Shape) -> str:
+    islands = "" if len(ground.islands) > 1 else ", no islands"
+    relays = f", {shape.relays} relays" if shape.relays else ""
+    return f"structured trees, {shape.wave}{relays}{islands}"
 
 
 def _combined(problem: Problem, pricing: Pricing, structured: Sequence[Plan]) -> list[Plan]:
@@ -241,25 +273,19 @@ def _combined(problem: Problem, pricing: Pricing, structured: Sequence[Plan]) ->
     if problem.bandwidth_s < _LATENCY_RULES * problem.latency_s:
         return made
     pieces, loads, groups, depths = _pool(problem, pricing, structured)
-    for count in sorted({plan.count for plan in structured}, reverse=True)[:_COMBINED_COUNTS]:
-        best = min(_load_s(problem, plan.pieces) for plan in structured if plan.count == count)
-        if best <= _EVEN_ENOUGH * problem.unit_s_per_byte or count * problem.roots > _LARGEST_COMBINATION:
-            continue
-        chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths)
-        if chosen.value < best:
-            picked = [piece for piece, k in zip(pieces, chosen.multiplicities.tolist(), strict=True) for _ in range(k)]
-            made.append(make_plan(problem, "trees combined by integer program", _by_turns(picked), count))
+    for count in problem.piece_counts[-_COMBINED_COUNTS:]:
+        pieces_in_all = count if problem.sums_everywhere else count * problem.roots
+        if pieces_in_all <= _LARGEST_COMBINATION:
+            chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths)
+            picked = _spread_out(pieces, chosen.multiplicities.tolist())
+            made.append(make_plan(problem, "trees combined by integer program", picked, count))
     return made
 
 
-def _by_turns(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Return pieces ordered so that roots take turns."""
-    seen: dict[int, int] = defaultdict(int)
-    turns = []
-    for piece in pieces:
-        turns.append((seen[piece.root], piece.root))
-        seen[piece.root] += 1
-    return tuple(piece for _, piece in sorted(zip(turns, pieces, strict=True), key=lambda pair: pair[0]))
+def _spread_out(pieces: Sequence[Piece], multiplicities: Sequence[int]) -> tuple[Piece, ...]:
+    """Return every piece as often as asked, copies evenly spread over the sequence, so that loads stay even in time."""
+    turns = [((copy + 0.5) / times, number) for number, times in enumerate(multiplicities) for copy in range(times)]
+    return tuple(pieces[number] for _, number in sorted(turns))
 
 
 def _pool(
@@ -302,13 +328,6 @@ def _loads(problem: Problem, pieces: Sequence[Piece]) -> Floats:
     return total
 
 
-def _load_s(problem: Problem, pieces: Sequence[Piece]) -> float:
-    """Return the time of the busiest link, seconds per byte as ``unit_s_per_byte``."""
-    per_group = len(pieces) if problem.sums_everywhere else len(pieces) // problem.roots
-    busiest = float((_loads(problem, pieces) / problem.quotient.capacities).max(initial=0.0))
-    return busiest / (per_group * problem.chunk_share)
-
-
 def _solved(problem: Problem, structured: Sequence[Plan], solver: Solver) -> list[Plan]:
     """Solve the sub-demands of plans of few pieces."""
     made = []
@@ -345,16 +364,6 @@ def _half(piece: Piece, *, reduces: bool) -> dict[int, int]:
     if reduces:
         return {hop.src: hop.dst for hop in piece.hops if hop.reduce}
     return {hop.dst: hop.src for hop in piece.hops if not hop.reduce}
-
-
-def _shapes(problem: Problem, count: int) -> Sequence[Shape]:
-    widest = max(len(members) for members in problem.islands)
-    shapes = [Shape()]
-    if problem.op.reduces and widest > 4 and not problem.sums_everywhere:
-        shapes.append(Shape(relays=3))
-    if len(problem.islands) > 2 and count <= 2:
-        shapes.append(Shape(wave="star"))
-    return shapes
 
 
 def _staged(problem: Problem) -> list[Plan]:

@@ -12,7 +12,7 @@ from syccl.sketch.model import Piece
 from syccl.sketch.quotient import Quotient
 from syccl.solve.list_schedule import JobShop, Timing, list_schedule, tails
 
-PIECE_ORDER_WEIGHT = (0.0, 1.0, 8.0)
+PIECE_ORDER_WEIGHT = (0.0, 1.0, 3.0, 1e3)
 """How strongly earlier pieces go first, in multiples of a piece's share of the makespan; all are tried."""
 
 
