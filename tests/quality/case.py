@@ -16,10 +16,11 @@ ROOT = Path(__file__).parent.parent.parent
 
 @dataclass(frozen=True)
 class Run:
-    """What a command printed, how long its whole process took, and its peak memory."""
+    """What a command printed, what its whole process took (with the processes that it started), and its peak memory."""
 
     stdout: str
     wall_s: float
+    cpu_s: float
     peak_mib: float
 
     @property
@@ -33,10 +34,10 @@ def syccl(args: Sequence[str]) -> Run:
     command = [sys.executable, "-m", "syccl", *args]
     measure = [sys.executable, str(Path(__file__).with_name("measure.py")), *command]
     done = subprocess.run(measure, capture_output=True, text=True, check=True, cwd=ROOT)
-    wall_s, peak_mib, code, stdout, stderr = json.loads(done.stdout)
+    wall_s, cpu_s, peak_mib, code, stdout, stderr = json.loads(done.stdout)
     if code:
         sys.exit(f"syccl {' '.join(args)} ended with {code}: {stderr}")
-    return Run(stdout, wall_s, peak_mib)
+    return Run(stdout, wall_s, cpu_s, peak_mib)
 
 
 def synth(topology: str, op: str, size: str) -> Run:

@@ -6,7 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from tests.quality.case import syccl, synth
+from tests.quality.case import Run, syccl, synth
 from tests.quality.tables import Table, Target, against
 
 CASES = (
@@ -31,19 +31,20 @@ def table(_: int) -> Table:
             "target",
             "program / bound",
             "whole process, s",
+            "CPU s",
             "peak, MiB",
         ]
     )
     for topology, op, size, most in CASES:
         run = synth(topology, op, size)
-        _add(made, (topology, op, size), most, (run.record, run.wall_s, run.peak_mib))
+        _add(made, (topology, op, size), most, run)
     with tempfile.TemporaryDirectory() as folder:
         _large(made, Path(folder) / "made.json")
     return made
 
 
-def _add(made: Table, case: tuple[str, str, str], most: float, measured: tuple[dict, float, float]) -> None:
-    record, wall_s, peak_mib = measured
+def _add(made: Table, case: tuple[str, str, str], most: float, run: Run) -> None:
+    record = run.record
     program = record["program_ratio"]
     made.rows.append(
         [
@@ -52,8 +53,9 @@ def _add(made: Table, case: tuple[str, str, str], most: float, measured: tuple[d
             against(record["schedule_ratio"], most),
             f"{most}",
             "-" if program is None else f"{program:.3f}",
-            f"{wall_s:.1f}",
-            f"{peak_mib:.0f}",
+            f"{run.wall_s:.1f}",
+            f"{run.cpu_s:.1f}",
+            f"{run.peak_mib:.0f}",
         ]
     )
     made.targets.append(Target(f"{' '.join(case)}: schedule / bound", record["schedule_ratio"], most))
@@ -62,7 +64,7 @@ def _add(made: Table, case: tuple[str, str, str], most: float, measured: tuple[d
 def _large(made: Table, path: Path) -> None:
     topology, op, size = LARGE
     run = syccl(["synth", "--topo", topology, "--op", op, "--size", size, "--json", "-o", str(path)])
-    _add(made, LARGE, LARGE_MOST, (run.record, run.wall_s, run.peak_mib))
+    _add(made, LARGE, LARGE_MOST, run)
     made.targets.append(Target(f"{' '.join(LARGE)}: whole process, s", run.wall_s, LARGE_S))
     checked = syccl(["verify", str(path)])
     timed = syccl(["simulate", str(path), "--topo", topology, "--size", size, "--json"])

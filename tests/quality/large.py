@@ -21,6 +21,7 @@ def table(_: int) -> Table:
             "target",
             "ring / program",
             "whole process, s",
+            "CPU s",
             "peak, MiB",
         ]
     )
@@ -43,6 +44,7 @@ def _add(made: Table, case: tuple[str, str, str], most: float) -> None:
             f"{most}",
             f"{record['baselines']['ring_us'] / record['program_time_us']:.2f}",
             f"{run.wall_s:.1f}",
+            f"{run.cpu_s:.1f}",
             f"{run.peak_mib:.0f}",
         ]
     )

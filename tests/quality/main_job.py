@@ -22,6 +22,7 @@ def table(_: int) -> Table:
     made.rows = [
         [f"whole process, s (median of {RUNS})", f"{wall_s:.2f}", f"under {MOST_S:g}"],
         ["fastest and slowest run, s", " to ".join(f"{f(r.wall_s for r in runs):.2f}" for f in (min, max)), ""],
+        ["CPU seconds (median)", f"{statistics.median(run.cpu_s for run in runs):.2f}", ""],
         ["peak memory, MiB (median)", f"{peak_mib:.0f}", ""],
         ["program time, us", f"{record['program_time_us']:.1f}", ""],
         ["bound, us", f"{record['bound_us']:.1f}", ""],

@@ -1,4 +1,4 @@
-"""Runs a command and prints its wall seconds and peak memory, nothing else measured in between.
+"""Runs a command and prints its wall seconds, CPU seconds and peak memory.
 
 A process of its own, because the peak of a child counts from before it became the command: a small parent keeps
 that part small.
@@ -15,5 +15,6 @@ import time
 began = time.perf_counter()
 done = subprocess.run(sys.argv[1:], capture_output=True, text=True, check=False)
 wall_s = time.perf_counter() - began
-peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-json.dump([wall_s, peak_mib, done.returncode, done.stdout, done.stderr], sys.stdout)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+cpu_s = usage.ru_utime + usage.ru_stime
+json.dump([wall_s, cpu_s, usage.ru_maxrss / 1024, done.returncode, done.stdout, done.stderr], sys.stdout)

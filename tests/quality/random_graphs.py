@@ -13,6 +13,7 @@ A ratio is taken apart into factors, so that a bad one says where it comes from:
 from __future__ import annotations
 
 import statistics
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -81,10 +82,12 @@ def table(jobs: int) -> Table:
 
 
 def _outcomes(cases: Sequence[tuple[int, str]], jobs: int) -> list[Outcome]:
-    if jobs == 1:
-        return [measured(case) for case in cases]
+    done = []
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(measured, cases))
+        for outcome in pool.map(measured, cases):
+            sys.stderr.write(f"{_explanation(outcome)}; {outcome.seconds:.1f} s {outcome.crash}\n")
+            done.append(outcome)
+    return done
 
 
 def measured(case: tuple[int, str]) -> Outcome:
@@ -144,8 +147,7 @@ def _cause(one: Outcome) -> str:
 
 
 def _explanation(one: Outcome) -> str:
+    ratios = f"schedule {one.schedule:.3f}, program {one.program:.3f}"
     parts = " x ".join(f"{name} {factor:.3f}" for name, factor in one.factors.items())
-    return (
-        f"seed {one.seed} {one.op}, {one.ranks} GPUs: schedule {one.schedule:.3f}, program {one.program:.3f} = {parts}; "
-        f"trees over any routes {one.any_route:.3f}, latency bound {one.latency:.3f}, {one.chunks} chunks, {one.plan}"
-    )
+    bounds = f"trees over any routes {one.any_route:.3f}, latency bound {one.latency:.3f}"
+    return f"seed {one.seed} {one.op}, {one.ranks} GPUs: {ratios} = {parts}; {bounds}, {one.chunks} chunks, {one.plan}"
