@@ -5,28 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from syccl.baselines import baseline_times
 from syccl.bounds import Bound, lower_bound
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
-from syccl.errors import GaveUpError, InputError, InternalError
+from syccl.contest import Choice, Rules, best_program, best_schedule
+from syccl.errors import InputError, InternalError
 from syccl.findings import Finding
-from syccl.lowering.lower import Lowered, lower, program_of, wirings
+from syccl.lowering.lower import program_of
 from syccl.lowering.targets import EXECUTOR
-from syccl.planning import Found, Plan, Problem, account, find_plans
+from syccl.planning import Found, Problem, account, find_plans
 from syccl.program import Program
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
 from syccl.schedule.verify import verify_schedule
-from syccl.simulate.cost import Protocol, protocol_named
+from syccl.simulate.cost import protocol_named
 from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.price import Pricing, price, proven_bound
 from syccl.sketch.quotient import Quotient
-from syccl.solve.executor import ordered_results
-from syccl.stitch import stitch
 from syccl.symmetry import Group
 from syccl.symmetry.automorphisms import find_group
 from syccl.symmetry.dimensions import islands
@@ -35,11 +33,6 @@ from syccl.topology.check import require_connected
 
 LARGEST_DEFAULT_PROGRAM = 128
 """Above this many ranks no program is made unless asked for: its file would have millions of steps."""
-
-_PLANS_LOWERED = 3
-_SHOWN = 8
-_CLOSE_ENOUGH = 1.005
-"""A program with fewer chunks wins when it is within this factor of the fastest."""
 
 ENGINE_OPS = ("allgather", "reducescatter", "allreduce")
 
@@ -155,7 +148,11 @@ def synthesize(
         most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
     )
     found = find_plans(problem, pricing, progress=progress)
-    choice = _choose(problem, found, options, clock, progress)
+    if problem.most_hops is None:
+        choice = best_schedule(problem, found.plans)
+    else:
+        rules = Rules(protocol_named(options.protocol), EXECUTOR, options.jobs, clock.is_over)
+        choice = best_program(problem, found.plans, rules, progress)
     made = _Work(problem, bound, pricing, found, choice)
     return _finish(made, options, clock, progress)
 
@@ -178,84 +175,12 @@ def _check(topology: Topology, op: Op, options: Options) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Choice:
-    plan: Plan
-    schedule: Schedule
-    lowered: Lowered | None
-    trials: list[dict[str, object]]
-
-
-def _choose(
-    problem: Problem,
-    found: Found,
-    options: Options,
-    clock: _Clock,
-    progress: Callable[[str], None],
-) -> _Choice:
-    """Return the best plan: by program time where a program is wanted, else by schedule time."""
-    if problem.most_hops is None:
-        first = found.plans[0]
-        return _Choice(first, _scheduled(problem, first), None, [_trial(plan) for plan in found.plans[:_SHOWN]])
-    protocol, limit = protocol_named(options.protocol), problem.most_hops
-    fitting: list[tuple[Plan, Lowered]] = []
-    trials: list[dict[str, object]] = []
-    candidates = [plan for plan in found.plans if _hops_per_rank(problem, plan) <= limit]
-    lowerings = ordered_results(partial(_lowerings, problem, protocol), candidates, jobs=options.jobs)
-    for plan, (lowered, tried) in zip(candidates, lowerings, strict=False):
-        progress(f"lowered {plan.name}, {plan.count} pieces")
-        trials += tried
-        if lowered is not None:
-            fitting.append((plan, lowered))
-            best = min(low.seconds for _, low in fitting)
-            if len(fitting) >= _PLANS_LOWERED or plan.seconds > best or clock.is_over():
-                break
-    if not fitting:
-        broken = next((str(t["limit"]) for t in trials if t.get("limit")), "every plan needs too many XML elements")
-        msg = f"no program fits the runtime: {broken}; ask for a schedule instead (-o FILE.json)"
-        raise GaveUpError(msg)
-    fastest = min(lowered.seconds for _, lowered in fitting)
-    close = [(plan, low) for plan, low in fitting if low.seconds <= fastest * _CLOSE_ENOUGH]
-    plan, lowered = min(close, key=lambda pair: (problem.chunks(pair[0].count), pair[1].seconds))
-    return _Choice(plan, lowered.schedule, lowered, trials)
-
-
-def _hops_per_rank(problem: Problem, plan: Plan) -> int:
-    """Return the sends and receives of an average rank."""
-    return 2 * sum(len(piece.hops) for piece in plan.pieces) // problem.roots
-
-
-def _scheduled(problem: Problem, plan: Plan) -> Schedule:
-    return stitch(problem.op, plan.pieces, problem.quotient, plan.timed)
-
-
-def _lowerings(problem: Problem, protocol: Protocol, plan: Plan) -> tuple[Lowered | None, list[dict[str, object]]]:
-    """Return the fastest program of a plan within the limits of the runtime, and all trials."""
-    schedule = _scheduled(problem, plan)
-    best: Lowered | None = None
-    trials: list[dict[str, object]] = []
-    for wiring in wirings(schedule, protocol, EXECUTOR, size_bytes=problem.size_bytes, about_s=plan.seconds):
-        lowered = lower(schedule, wiring, protocol, EXECUTOR, size_bytes=problem.size_bytes)
-        channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
-        trial = {**_trial(plan), "channels": channels}
-        trial["program_us"] = None if lowered is None else lowered.seconds * 1e6
-        trial["limit"] = "deadlock in the dry run" if lowered is None else lowered.excess
-        trials.append(trial)
-        if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
-            best = lowered
-    return best, trials
-
-
-def _trial(plan: Plan) -> dict[str, object]:
-    return {"plan": plan.name, "pieces": plan.count, "schedule_us": plan.seconds * 1e6}
-
-
-@dataclass(frozen=True, eq=False)
 class _Work:
     problem: Problem
     bound: Bound
     pricing: Pricing
     found: Found
-    choice: _Choice
+    choice: Choice
 
 
 def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[str], None]) -> Synthesis:

@@ -29,6 +29,7 @@ LAYERS = (
     ("solve",),
     ("stitch",),
     ("planning",),
+    ("contest",),
     ("pipeline",),
     ("report",),
     ("cli",),

@@ -69,6 +69,8 @@ class _Run:
         self.free = [0.0] * resources
         self.waiting: list[list[tuple[float, int]]] = [[] for _ in range(resources)]
         self.start = [0.0] * jobs
+        self.ready = [0.0] * jobs
+        self.length = [shop.duration_s(job) for job in range(jobs)]
         self.missing = [len(after) for after in shop.after]
         self.next: list[list[int]] = [[] for _ in range(jobs)]
         for job, after in enumerate(shop.after):
@@ -116,19 +118,15 @@ class _Run:
 
     def _begin(self, job: int, now: float) -> None:
         self.start[job] = now
-        longest = 0.0
         for resource, seconds in self.shop.uses[job]:
             until = now + seconds
             self.free[resource] = until
             heapq.heappush(self.events, (until, ~resource))
-            longest = max(longest, seconds)
-        arrival = now + longest + self.shop.latency_s[job]
+        arrival = now + self.length[job]
         self.makespan = max(self.makespan, arrival)
+        ready, missing = self.ready, self.missing
         for after in self.next[job]:
-            self.missing[after] -= 1
-            if not self.missing[after]:
-                heapq.heappush(self.events, (self._ready(after, arrival), after))
-
-    def _ready(self, job: int, last: float) -> float:
-        """Return when all inputs of a job are there (the last to start need not be the last to arrive)."""
-        return max(last, *(self.start[before] + self.shop.duration_s(before) for before in self.shop.after[job]))
+            ready[after] = max(ready[after], arrival)
+            missing[after] -= 1
+            if not missing[after]:
+                heapq.heappush(self.events, (ready[after], after))

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from syccl.sketch.model import Piece
 from syccl.sketch.quotient import Quotient
 from syccl.solve.list_schedule import JobShop, Timing, list_schedule, tails
 
+_COMPARED_ORBITS = 64
 PIECE_ORDER_WEIGHT = (0.0, 1.0, 3.0, 1e3)
 """How strongly earlier pieces go first, in multiples of a piece's share of the makespan; all are tried."""
 
@@ -60,13 +62,35 @@ def rows_of(pieces: Sequence[Piece]) -> Rows:
 
 def job_shop(rows: Rows, quotient: Quotient, chunk_bytes: float) -> JobShop:
     """Return the hops as jobs on link orbits; a hop occupies an orbit for all copies that share one of its links."""
-    per_byte = quotient.class_weights / quotient.capacities
-    uses: dict[int, tuple[tuple[int, float], ...]] = {}
-    classes = [int(quotient.arc_class[u, v]) for u, v in zip(rows.src, rows.dst, strict=True)]
-    for c in set(classes):
-        uses[c] = tuple((int(o), float(per_byte[c, o]) * chunk_bytes) for o in np.flatnonzero(per_byte[c]))
-    latency = quotient.class_latencies_s
-    return JobShop([uses[c] for c in classes], [float(latency[c]) for c in classes], rows.after)
+    classes = quotient.arc_class[rows.src, rows.dst]
+    used = np.unique(classes)
+    seconds = quotient.class_weights[used] / quotient.capacities * chunk_bytes
+    binding = _binding(seconds)
+    uses = {
+        kind: tuple((int(o), float(row[o])) for o in binding if row[o])
+        for kind, row in zip(used.tolist(), seconds, strict=True)
+    }
+    latency = quotient.class_latencies_s[classes].tolist()
+    return JobShop([uses[kind] for kind in classes.tolist()], latency, rows.after)
+
+
+def _binding(seconds: NDArray[np.float64]) -> list[int]:
+    """Return the orbits that can make a hop wait: those that no other orbit occupies at least as long for every hop.
+
+    Parameters
+    ----------
+    seconds
+        Occupation of every orbit by every class of hop in use, shape ``(classes, orbits)``.
+    """
+    orbits = np.flatnonzero(seconds.any(axis=0))
+    _, first = np.unique(seconds[:, orbits], axis=1, return_index=True)
+    distinct = orbits[np.sort(first)]
+    if len(distinct) > _COMPARED_ORBITS:
+        return [int(o) for o in distinct]
+    table = seconds[:, distinct]
+    covered = np.asarray((table[:, :, None] <= table[:, None, :]).all(axis=0))
+    np.fill_diagonal(covered, val=False)
+    return [int(o) for o, row in zip(distinct, covered, strict=True) if not row.any()]
 
 
 def time_pieces(pieces: Sequence[Piece], quotient: Quotient, chunk_bytes: float) -> Timed:

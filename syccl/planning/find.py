@@ -1,0 +1,67 @@
+"""All sources of plans in one place, ranked by the cheap simulated time of a list schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from syccl.planning.problem import Plan, Problem, make_plan
+from syccl.planning.staged import staged_plans
+from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_plans
+from syccl.sketch.model import Piece
+from syccl.sketch.price import Pricing
+from syccl.solve.trees import Solver
+
+_COMBINE_ABOVE, _SOLVE_ABOVE = 1.003, 1.01
+"""Gaps to the bound above which the integer program and the constraint program are asked."""
+_EFFORT = 0.3
+"""Deterministic time units of the constraint solver for one sub-demand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Plans, fastest list schedule first, and the solver that worked for them."""
+
+    plans: list[Plan]
+    solver: Solver
+
+
+def find_plans(problem: Problem, pricing: Pricing, *, progress: Callable[[str], None] = lambda _: None) -> Found:
+    """Return plans for the collective from all sources."""
+    solver = Solver(_EFFORT)
+    if problem.quotient.ranks == 1:
+        return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], solver)
+    progress("routing trees")
+    found = list(routed_plans(problem))
+    if _gap(problem, found) > _COMBINE_ABOVE:
+        progress("combining trees")
+        found += combined_plans(problem, pricing, found)
+    if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch):
+        progress("solving sub-demands")
+        found += solved_plans(problem, found, solver)
+    if problem.is_short:
+        progress("searching staged sketches")
+        found += staged_plans(problem)
+    found.sort(key=lambda plan: (plan.seconds, plan.count, plan.name))
+    return Found(found, solver)
+
+
+def _gap(problem: Problem, found: Sequence[Plan]) -> float:
+    """Return the time of the best plan over the bound."""
+    return min(plan.seconds for plan in found) / problem.bound_s if problem.bound_s else 1.0
+
+
+def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
+    """Return how many sub-demands (a piece inside an island) were settled in which way."""
+    switches = problem.ground.is_switch
+    closed = len(winner.pieces) * sum(switches)
+    kinds = len({len(members) for members, is_switch in zip(problem.islands, switches, strict=True) if is_switch})
+    listed = len(winner.pieces) * (len(switches) - sum(switches)) if not winner.name.startswith(SOLVED) else 0
+    return {
+        "sub_demands_closed_form": min(closed, kinds),
+        "sub_demands_cp_sat": solver.solved,
+        "sub_demands_proved_optimal": solver.proven,
+        "sub_demands_list_schedule": listed,
+        "sub_demands_reused": solver.reused + max(0, closed - kinds),
+        "sub_demands_too_large_for_cp_sat": solver.too_large,
+    }

@@ -1,0 +1,152 @@
+"""What is to be planned, and what a plan is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from syccl.collective import Op
+from syccl.sketch.ground import Ground
+from syccl.sketch.model import Piece
+from syccl.sketch.quotient import Quotient
+from syccl.sketch.search import Levels
+from syccl.solve.timing import Timed, time_pieces
+from syccl.symmetry import Group
+
+MAX_CHUNKS = 32768
+"""Chunk offsets are 16 bits in the runtimes."""
+FEW_PIECES = 8
+"""Pieces that are always tried, also where that makes a long plan; enough where latency counts most."""
+LATENCY_RULES = 4.0
+"""Below this many latency bounds a bandwidth bound is too small for many pieces to pay."""
+
+_LATENCY_MATTERS = 50.0
+_ROWS_OF_PLAN = 6_000
+"""Hops of the longest plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A collective on a topology, seen through a symmetry group.
+
+    Parameters
+    ----------
+    elements
+        Number of elements of the total buffer.
+    unit_s_per_byte
+        Certified least time of any mix of trees: seconds per byte of a shard (allgather, reducescatter) or of the
+        whole buffer (allreduce).
+    bandwidth_s, latency_s, bound_s
+        The two simple bounds and the largest of all, seconds.
+    most_hops
+        Sends and receives that a program can hold per rank; None where no program is wanted.
+    """
+
+    op: Op
+    size_bytes: int
+    elements: int
+    group: Group
+    quotient: Quotient
+    islands: tuple[tuple[int, ...], ...]
+    unit_s_per_byte: float
+    bandwidth_s: float
+    latency_s: float
+    bound_s: float
+    most_hops: int | None = None
+
+    @property
+    def sums_everywhere(self) -> bool:
+        """Whether the root of each piece is free (allreduce)."""
+        return self.op.source == self.op.target == "all"
+
+    @property
+    def root_ranks(self) -> list[int]:
+        """Representative ranks."""
+        ranks: list[int] = self.quotient.representatives.tolist()
+        return ranks
+
+    @property
+    def chunk_share(self) -> float:
+        """Share of the group's data in one piece of one image: 1 for a shard, 1 / order for an allreduce buffer."""
+        return float(self.group.order) if self.sums_everywhere else 1.0
+
+    @property
+    def is_short(self) -> bool:
+        """Whether latency counts at this size: the bandwidth bound is below some latency bounds."""
+        return self.bandwidth_s < _LATENCY_MATTERS * max(self.latency_s, 1e-12)
+
+    @property
+    def roots(self) -> int:
+        """Number of representative ranks."""
+        return len(self.quotient.representatives)
+
+    def chunks(self, count: int) -> int:
+        """Return the chunks of the total buffer when ``count`` pieces are made (per root, or in all for allreduce)."""
+        return count * (self.group.order if self.sums_everywhere else self.quotient.ranks)
+
+    @cached_property
+    def piece_counts(self) -> tuple[int, ...]:
+        """Powers of two that cut the elements evenly and keep plans, chunks and programs small enough, ascending.
+
+        A size that is no multiple of the ranks is never met exactly by allgather or reducescatter, so there any power
+        of two will do.
+        """
+        counts = [c for c in (1 << i for i in range(16)) if self._cuts_evenly(c) and self.chunks(c) <= MAX_CHUNKS]
+        if self.bandwidth_s < LATENCY_RULES * self.latency_s:
+            counts = [c for c in counts if c <= FEW_PIECES]
+        counts = [c for c in counts if self.rows(c) <= _ROWS_OF_PLAN or c <= FEW_PIECES]
+        return tuple(c for c in counts if self.fits(c)) or (1,)
+
+    def _cuts_evenly(self, count: int) -> bool:
+        if self.sums_everywhere:
+            return self.elements % (count * self.group.order) == 0
+        share, rest = divmod(self.elements, self.quotient.ranks)
+        return count <= share and (rest != 0 or share % count == 0)
+
+    def rows(self, count: int) -> int:
+        """Return the hops of a plan of trees with ``count`` pieces."""
+        trees = 2 * count if self.sums_everywhere else count * self.roots
+        return trees * (self.quotient.ranks - 1)
+
+    def fits(self, count: int) -> bool:
+        """Return whether a program can hold the steps of ``count`` pieces."""
+        return self.most_hops is None or 2 * self.rows(count) // self.roots <= self.most_hops
+
+    @cached_property
+    def ground(self) -> Ground:
+        """Islands and allowed arcs, for trees."""
+        return Ground(self.quotient, self.islands)
+
+    @cached_property
+    def grounds(self) -> tuple[Ground, ...]:
+        """The ground, and where islands are irregular or unlike also one without islands."""
+        alike = len({len(members) for members in self.islands}) == 1 and all(self.ground.is_switch)
+        if alike or len(self.islands) == 1:
+            return (self.ground,)
+        return (self.ground, Ground(self.quotient, (tuple(range(self.quotient.ranks)),)))
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Islands and partners, for staged sketches."""
+        return Levels(self.quotient, self.islands)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Pieces with their list schedule."""
+
+    name: str
+    pieces: tuple[Piece, ...]
+    count: int
+    timed: Timed
+
+    @property
+    def seconds(self) -> float:
+        """Makespan of the list schedule."""
+        return self.timed.timing.makespan_s
+
+
+def make_plan(problem: Problem, name: str, pieces: tuple[Piece, ...], count: int) -> Plan:
+    """Return pieces timed by a list schedule."""
+    chunk_bytes = problem.size_bytes / problem.chunks(count)
+    return Plan(name, pieces, count, time_pieces(pieces, problem.quotient, chunk_bytes))
