@@ -75,6 +75,8 @@ def choose(
     seed
         Of the solver's random choices.
     """
+    if not items:
+        return Choice(Status.OPTIMAL, (), (), 0, 0)
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
