@@ -15,7 +15,7 @@ from syccl.simulate.cost import Protocol
 from syccl.solve.executor import ordered_results
 from syccl.stitch import stitch
 
-_CLOSE_ENOUGH = 1.005
+_CLOSE_ENOUGH = 1.01
 """Of programs within this factor of the fastest, that of fewest chunks wins, then that of the fastest schedule."""
 _LOWERED = 3
 _LOWERED_FOR_LATENCY = 6

@@ -83,12 +83,12 @@ def combined_plans(problem: Problem, pricing: Pricing, structured: Sequence[Plan
     if problem.bandwidth_s < LATENCY_RULES * problem.latency_s:
         return made
     pieces, loads, groups, depths = _pool(problem, pricing, structured)
-    for count in problem.piece_counts[-_COMBINED_COUNTS:]:
-        pieces_in_all = count if problem.sums_everywhere else count * problem.roots
-        if pieces_in_all <= _LARGEST_COMBINATION:
-            chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths)
-            picked = _spread_out(pieces, chosen.multiplicities.tolist())
-            made.append(make_plan(problem, "trees combined by integer program", picked, count))
+    per_count = 1 if problem.sums_everywhere else problem.roots
+    counts = [count for count in problem.piece_counts if count * per_count <= _LARGEST_COMBINATION]
+    for count in counts[-_COMBINED_COUNTS:]:
+        chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths)
+        picked = _spread_out(pieces, chosen.multiplicities.tolist())
+        made.append(make_plan(problem, "trees combined by integer program", picked, count))
     return made
 
 
