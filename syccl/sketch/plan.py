@@ -27,7 +27,7 @@ def connection_plan(quotient: Quotient, islands: tuple[tuple[int, ...], ...]) ->
                 continue
             classes = quotient.arc_class[np.ix_(tails, heads)]
             if not allowed[classes].any() and routed[classes].any():
-                allowed[_pick(quotient, classes, routed[classes], tails, heads)] = True
+                allowed[_pick(quotient, classes, routed[classes], between=(tails, heads))] = True
     return np.asarray(allowed[quotient.arc_class])
 
 
@@ -35,10 +35,11 @@ def _pick(
     quotient: Quotient,
     classes: NDArray[np.int32],
     routed: NDArray[np.bool_],
-    tails: tuple[int, ...],
-    heads: tuple[int, ...],
+    *,
+    between: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> list[int]:
-    """Return the classes of the arcs to use between two islands."""
+    """Return the classes of the arcs to use from one island to another."""
+    tails, heads = between
     latency = quotient.class_latencies_s
     for kind in sorted(set(classes[routed].tolist()), key=lambda c: (latency[c], c)):
         hit = classes == kind

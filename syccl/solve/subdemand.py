@@ -127,7 +127,7 @@ def solve(
         way = next(i for i, arc in enumerate(into[member]) if arc.src == parent)
         start.append((way, round(begin / tick)))
     found = choose(items, horizon=round(_TICKS * 1.02) + 2 * demand.members, hint=start, effort=effort)
-    return _decoded(demand, found, number, into, tick)
+    return _decoded(demand, found, number, into, tick=tick)
 
 
 def _way(arc: Arc, after: int, release_s: float, tick: float) -> Way:
@@ -136,7 +136,7 @@ def _way(arc: Arc, after: int, release_s: float, tick: float) -> Way:
 
 
 def _decoded(
-    demand: SubDemand, found: Choice, number: dict[tuple[int, int], int], into: list[list[Arc]], tick: float
+    demand: SubDemand, found: Choice, number: dict[tuple[int, int], int], into: list[list[Arc]], *, tick: float
 ) -> Solution:
     if not found.status.has_solution:
         return Solution(found.status, (), 0.0, 0.0)

@@ -63,7 +63,7 @@ class Solver:
         pieces = [Piece(root, out_tree(root, parent), "") for root, parent in trees]
         timed = time_pieces(pieces, quotient, chunk_bytes)
         home = {rank: i for i, members in enumerate(islands) for rank in members}
-        demand = sub_demand(quotient, home, trees, timed, chunk_bytes)
+        demand = sub_demand(quotient, home, trees, timed, chunk_bytes=chunk_bytes)
         if size_of(demand) > _LARGEST:
             self.too_large += 1
             return None
@@ -109,6 +109,7 @@ def sub_demand(
     home: Mapping[int, int],
     trees: Sequence[tuple[int, Parents]],
     timed: Timed,
+    *,
     chunk_bytes: float,
 ) -> SubDemand:
     """Return what is to be done inside the islands when the hops between them stand."""
