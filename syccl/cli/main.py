@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -60,6 +61,7 @@ def main(args: Sequence[str] | None = None) -> int:
     args
         Arguments without the program's name; None reads the process's own.
     """
+    gc.disable()  # A command is over before cyclic garbage counts; looking for it costs a fifth of the time.
     try:
         status = root.main(args=None if args is None else list(args), prog_name="syccl", standalone_mode=False)
         sys.stdout.flush()

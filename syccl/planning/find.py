@@ -12,7 +12,7 @@ from syccl.sketch.model import Piece
 from syccl.sketch.price import Pricing
 from syccl.solve.trees import Solver
 
-_COMBINE_ABOVE, _SOLVE_ABOVE = 1.003, 1.01
+_COMBINE_ABOVE, _SOLVE_ABOVE = 1.01, 1.01
 """Gaps to the bound above which the integer program and the constraint program are asked."""
 _EFFORT = 0.3
 """Deterministic time units of the constraint solver for one sub-demand."""

@@ -14,6 +14,9 @@ class Buffer(Enum):
     OUTPUT = "o"
     SCRATCH = "s"
 
+    # Members are unique objects; their names need not be hashed for each of a million slots.
+    __hash__ = object.__hash__
+
 
 class StepType(Enum):
     """What a step does; the value is the runtime's spelling. The source operand of a reduction is local.
