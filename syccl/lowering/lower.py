@@ -20,6 +20,7 @@ from syccl.simulate.machine import DryRun, recorded
 
 _SPARE = 1.2
 """Channels are counted so that one fifth of a thread block's rate is left over."""
+_CHANNEL_TRIALS = 2
 _COPY_SHARE = 0.5
 """Local copies should take no more than this share of the whole time."""
 
@@ -77,15 +78,16 @@ def wirings(
     needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * THREAD_BLOCK_RATE, 1.0)))
     own = _copied_bytes(schedule, chunk_bytes)
     copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
+    ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
+    most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
     base = 1 << (needed - 1).bit_length()
+    numbers = sorted({min(n, most) for n in (needed, base, 2 * base)})[-_CHANNEL_TRIALS:]
+    found = [Wiring(n, copy_blocks=copies) for n in numbers]
     loops = chunk_loop(chunk_bytes, protocol).iterations > 1
     mixed = bool(schedule.transfers.reduce.any()) and not bool(schedule.transfers.reduce.all())
-    found = [Wiring(n, copy_blocks=copies) for n in (base, 2 * base)]
-    if loops and mixed:
+    if loops and mixed and 2 * base <= most:
         found.append(Wiring(base, split=True, copy_blocks=copies))
-    ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
-    fitting = [w for w in found if ends_per_rank * w.channels * (1 + w.split) + copies <= target.blocks]
-    return tuple(fitting or found[:1])
+    return tuple(found)
 
 
 def _copied_bytes(schedule: Schedule, chunk_bytes: float) -> float:
