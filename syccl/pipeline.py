@@ -147,7 +147,7 @@ def synthesize(
         bound_s=bound.seconds,
         most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
     )
-    found = find_plans(problem, pricing, progress=progress)
+    found = find_plans(problem, pricing, progress=progress, is_over=clock.is_over)
     if problem.most_hops is None:
         choice = best_schedule(problem, found.plans)
     else:

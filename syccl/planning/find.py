@@ -26,20 +26,30 @@ class Found:
     solver: Solver
 
 
-def find_plans(problem: Problem, pricing: Pricing, *, progress: Callable[[str], None] = lambda _: None) -> Found:
-    """Return plans for the collective from all sources."""
+def find_plans(
+    problem: Problem,
+    pricing: Pricing,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Found:
+    """Return plans for the collective from all sources, or from those asked before ``is_over``: at least one plan."""
     solver = Solver(_EFFORT)
     if problem.quotient.ranks == 1:
         return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], solver)
     progress("routing trees")
-    found = list(routed_plans(problem))
-    if _gap(problem, found) > _COMBINE_ABOVE:
+    found: list[Plan] = []
+    for plan in routed_plans(problem):
+        found.append(plan)
+        if is_over():
+            break
+    if _gap(problem, found) > _COMBINE_ABOVE and not is_over():
         progress("combining trees")
         found += combined_plans(problem, pricing, found)
-    if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch):
+    if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch) and not is_over():
         progress("solving sub-demands")
         found += solved_plans(problem, found, solver)
-    if problem.is_short:
+    if problem.is_short and not is_over():
         progress("searching staged sketches")
         found += staged_plans(problem)
     found.sort(key=lambda plan: (plan.seconds, plan.count, plan.name))
