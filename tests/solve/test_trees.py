@@ -94,7 +94,7 @@ def test_the_sub_demand_has_the_release_times_of_the_sketch() -> None:
     quotient = Quotient.of(topology, find_group(topology))
     made = [(0, {1: 0, 2: 0, 3: 2})]
     timed = time_pieces([Piece(0, out_tree(0, made[0][1]), "")], quotient, BYTES)
-    demand = sub_demand(quotient, {0: 0, 1: 0, 2: 1, 3: 1}, made, timed, BYTES)
+    demand = sub_demand(quotient, {0: 0, 1: 0, 2: 1, 3: 1}, made, timed, chunk_bytes=BYTES)
     row = timed.rows.dst.index(2)
     assert demand.holders == ({0: 0.0, 2: timed.arrival_s(row)},)
     assert {(arc.src, arc.dst) for arc in demand.arcs} == {(0, 1), (1, 0), (2, 3), (3, 2)}

@@ -1,0 +1,123 @@
+"""Wirings, limits, choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from syccl.lowering.lower import lower, program_of, wirings
+from syccl.lowering.targets import EXECUTOR
+from syccl.lowering.tasks import Wiring
+from syccl.schedule import Schedule
+from syccl.simulate.cost import PROTOCOLS, THREAD_BLOCK_RATE
+from tests.lowering.made import SIZE, counts, lowered
+from tests.schedule.tiny import (
+    chain_broadcast,
+    doubling_allreduce,
+    rail_allreduce,
+    ring_allgather,
+    ring_allreduce,
+    star_allgather,
+    star_reducescatter,
+)
+
+SIMPLE = PROTOCOLS["Simple"]
+WORDS = {
+    "steps": "steps in a thread block",
+    "blocks": "thread blocks",
+    "channels": "channels",
+    "awaited_blocks": "awaited thread blocks",
+    "nodes": "XML elements",
+    "chunks": "chunks",
+}
+
+
+def wired(schedule: Schedule, *, size_bytes: int = SIZE, about_s: float, target=EXECUTOR) -> tuple[Wiring, ...]:
+    return wirings(schedule, SIMPLE, target, size_bytes=size_bytes, about_s=about_s)
+
+
+@pytest.mark.parametrize("limit", WORDS)
+@pytest.mark.parametrize(
+    ("schedule", "wiring"),
+    [
+        (star_allgather(5), Wiring(2)),
+        (star_reducescatter(4), Wiring(1)),
+        (doubling_allreduce(4), Wiring(1)),
+        (rail_allreduce(3, 2), Wiring(2, split=True)),
+    ],
+    ids=["gather", "scatter", "doubling", "rail"],
+)
+def test_limits_are_counted_as_the_program_has_them(schedule: Schedule, wiring: Wiring, limit: str) -> None:
+    made = lowered(schedule, wiring)
+    assert made.excess is None
+    needed = counts(program_of(made, SIMPLE, name="test"))[limit]
+    enough = replace(EXECUTOR, name="tiny", **{limit: needed})
+    assert lowered(schedule, wiring, target=enough).excess is None
+    if needed:
+        short = replace(enough, **{limit: needed - 1})
+        expected = f"{needed} {WORDS[limit]}, tiny allows {needed - 1}"
+        assert lowered(schedule, wiring, target=short).excess == expected
+
+
+def test_a_ring_whose_connections_hold_no_message_gets_stuck_and_is_given_up() -> None:
+    schedule = ring_allgather(4)
+    shallow = replace(SIMPLE, depth=0)
+    assert lower(schedule, Wiring(1), SIMPLE, EXECUTOR, size_bytes=SIZE) is not None
+    assert lower(schedule, Wiring(1), shallow, EXECUTOR, size_bytes=SIZE) is None
+
+
+def test_chunks_that_exceed_a_message_loop() -> None:
+    once = lowered(star_allgather(4), size_bytes=4 * SIMPLE.message_bytes)
+    twice = lowered(star_allgather(4), size_bytes=8 * SIMPLE.message_bytes)
+    assert twice.seconds == pytest.approx(2 * once.seconds, rel=0.02)
+
+
+def test_a_connection_gets_as_many_channels_as_its_bytes_need() -> None:
+    schedule = star_allgather(4)
+    message = SIZE / 4
+    for rate, channels in ((0.5, 1), (0.9, 2), (1.9, 4), (3.0, 4), (3.5, 8)):
+        about = message / (rate * THREAD_BLOCK_RATE)
+        assert [w.channels for w in wired(schedule, about_s=about)] == [channels, 2 * channels]
+
+
+def test_long_connections_get_channels_enough_for_their_steps() -> None:
+    schedule = chain_broadcast(2, 200)
+    assert [w.channels for w in wired(schedule, about_s=1.0)] == [4, 8]
+
+
+def test_sums_and_copies_are_split_only_where_messages_loop() -> None:
+    large = 8 * 4 * SIMPLE.message_bytes
+    slow = large / 1e8
+    assert [w.split for w in wired(ring_allreduce(4), size_bytes=large, about_s=slow)] == [False, False, True]
+    assert [w.split for w in wired(ring_allreduce(4), about_s=slow)] == [False, False]
+    assert [w.split for w in wired(ring_allgather(4), size_bytes=large, about_s=slow)] == [False, False]
+
+
+@pytest.mark.parametrize("blocks", [6, 12, 13, 24, 25, 100])
+@pytest.mark.parametrize("make", [star_allgather, star_reducescatter], ids=["allgather", "reducescatter"])
+def test_wirings_fit_the_multiprocessors(make, blocks: int) -> None:
+    schedule, target = make(4), replace(EXECUTOR, blocks=blocks)
+    found = wired(schedule, about_s=1.0, target=target)
+    assert found
+    for wiring in found:
+        made = lowered(schedule, wiring, target=target)
+        used = counts(program_of(made, SIMPLE, name="test"))["blocks"]
+        assert used <= blocks or (len(found) == 1 and made.excess is not None)
+    assert len(found) == (2 if blocks >= 13 else 1)
+
+
+def test_own_chunks_are_copied_by_blocks_enough() -> None:
+    schedule = star_allgather(4)
+    share_s = SIZE / 4 / THREAD_BLOCK_RATE
+    assert {w.copy_blocks for w in wired(schedule, about_s=100 * share_s)} == {1}
+    assert {w.copy_blocks for w in wired(schedule, about_s=2 * share_s)} == {1}
+    assert {w.copy_blocks for w in wired(schedule, about_s=share_s)} == {2}
+    assert {w.copy_blocks for w in wired(star_reducescatter(4), about_s=share_s)} == {1}
+
+
+def test_the_quotient_is_lowered_as_fast_as_the_whole() -> None:
+    from syccl.schedule import expand
+
+    schedule = rail_allreduce(3, 2)
+    assert lowered(schedule).seconds == pytest.approx(lowered(expand(schedule)).seconds, rel=0.05)
