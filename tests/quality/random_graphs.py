@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import statistics
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -40,8 +41,8 @@ class Outcome:
     seed: int
     op: str
     ranks: int
-    seconds: float = 0.0
-    bound_us: float = 0.0
+    cpu_s: float = 0.0
+    ring: float | None = None
     latency: float = 0.0
     any_route: float = 0.0
     trees: float = 1.0
@@ -67,13 +68,20 @@ class Outcome:
 def table(jobs: int) -> Table:
     outcomes = _outcomes([(seed, op) for seed in range(GRAPHS) for op in OPS], jobs)
     made = Table(
-        ["op", "graphs", "schedule / bound: median", "90 %", "worst", "program / bound: median", "90 %", "worst"]
+        [
+            "op",
+            "graphs",
+            *_three("schedule / bound"),
+            *_three("program / bound"),
+            "ring / program: median",
+            "graphs on which the ring is faster",
+            "CPU s: median",
+            "worst",
+        ]
     )
     for op in OPS:
         done = [one for one in outcomes if one.op == op and not one.crash]
-        made.rows.append(
-            [op, str(len(done)), *_spread([o.schedule for o in done]), *_spread([o.program for o in done])]
-        )
+        made.rows.append([op, str(len(done)), *_ratios(done), *_ring(done), *_seconds(done)])
     crashed = [one for one in outcomes if one.crash]
     made.targets.append(Target("crashes", float(len(crashed)), 0.0))
     made.notes += [f"seed {one.seed} {one.op}: {one.crash}" for one in crashed]
@@ -85,7 +93,7 @@ def _outcomes(cases: Sequence[tuple[int, str]], jobs: int) -> list[Outcome]:
     done = []
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for outcome in pool.map(measured, cases):
-            sys.stderr.write(f"{_explanation(outcome)}; {outcome.seconds:.1f} s {outcome.crash}\n")
+            sys.stderr.write(f"{_explanation(outcome)}; {outcome.cpu_s:.1f} CPU s {outcome.crash}\n")
             done.append(outcome)
     return done
 
@@ -94,23 +102,25 @@ def measured(case: tuple[int, str]) -> Outcome:
     """Synthesize for the graph of a seed."""
     seed, op = case
     topology = random_graph(seed)
+    began = time.process_time()
     try:
         made = synthesize(topology, op_named(op), Options(size_bytes=SIZE_BYTES))
     except Exception as error:  # noqa: BLE001  crashes of every kind are counted
         return Outcome(seed, op, topology.ranks, crash=f"{type(error).__name__}: {error}")
-    return _outcome(seed, made)
+    return _outcome(seed, made, time.process_time() - began)
 
 
-def _outcome(seed: int, made: Synthesis) -> Outcome:
+def _outcome(seed: int, made: Synthesis, cpu_s: float) -> Outcome:
     op, ranks, bound_s = made.demand.op.name, made.demand.ranks, made.bound.seconds
     share = SIZE_BYTES / (1 if op == "allreduce" else ranks)
+    ring_us = made.baselines.get("ring_us")
     busy_s = schedule_time(made.schedule, size_bytes=SIZE_BYTES).link_busy_s
     return Outcome(
         seed=seed,
         op=op,
         ranks=ranks,
-        seconds=made.synthesis_s,
-        bound_us=bound_s * 1e6,
+        cpu_s=cpu_s,
+        ring=ring_us / bound_s / 1e6 if ring_us else None,
         latency=made.bound.latency_s / bound_s,
         any_route=(made.tree_bound_s or 0.0) / bound_s,
         trees=float(str(made.explain["dual_bound_s_per_byte"])) * share / bound_s,
@@ -122,10 +132,26 @@ def _outcome(seed: int, made: Synthesis) -> Outcome:
     )
 
 
+def _three(what: str) -> list[str]:
+    return [f"{what}: median", "90 %", "worst"]
+
+
+def _ratios(done: list[Outcome]) -> list[str]:
+    return [*_spread([one.schedule for one in done]), *_spread([one.program for one in done])]
+
+
 def _spread(ratios: list[float]) -> list[str]:
-    if not ratios:
-        return ["-"] * 3
     return [f"{value:.3f}" for value in (statistics.median(ratios), _percentile(ratios, 0.9), max(ratios))]
+
+
+def _ring(done: list[Outcome]) -> list[str]:
+    factors = [one.ring / one.program for one in done if one.ring is not None]
+    return [f"{statistics.median(factors):.2f}", f"{sum(factor < 1 for factor in factors)} of {len(factors)}"]
+
+
+def _seconds(done: list[Outcome]) -> list[str]:
+    seconds = [one.cpu_s for one in done]
+    return [f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}"]
 
 
 def _percentile(values: list[float], share: float) -> float:
