@@ -146,6 +146,8 @@ def _spread(ratios: list[float]) -> list[str]:
 
 def _ring(done: list[Outcome]) -> list[str]:
     factors = [one.ring / one.program for one in done if one.ring is not None]
+    if not factors:
+        return ["-", "-"]
     return [f"{statistics.median(factors):.2f}", f"{sum(factor < 1 for factor in factors)} of {len(factors)}"]
 
 
