@@ -1,0 +1,73 @@
+"""Plans of trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from syccl.planning import Plan, Problem
+from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_plans
+from syccl.schedule.verify import verify_schedule
+from syccl.solve.trees import Solver
+from syccl.topology import Topology
+from tests.problems import ENGINE_OPS, problem_of, scheduled
+from tests.sketch.quotient_cases import cube_mesh
+from tests.strategies import ring, torus, two_servers
+
+SIZE = 4 * 15 * 1001 * 16
+"""Bytes that only few powers of two cut evenly, so that few plans are made."""
+IRREGULAR = {"unlike servers": two_servers(2, 3), "cube mesh": cube_mesh(), "torus": torus(2, 3)}
+
+
+def busiest_s(problem: Problem, plan: Plan) -> float:
+    """Seconds that the busiest link needs for what it carries."""
+    quotient = problem.quotient
+    kinds = [quotient.arc_class[hop.src, hop.dst] for piece in plan.pieces for hop in piece.hops]
+    loads = quotient.class_weights[kinds].sum(axis=0) * problem.size_bytes / problem.chunks(plan.count)
+    return float((loads / quotient.capacities).max())
+
+
+def check(problem: Problem, plans: list[Plan]) -> None:
+    for plan in plans:
+        assert verify_schedule(scheduled(problem, plan)) == (), plan.name
+        assert plan.seconds >= max(problem.bound_s, busiest_s(problem, plan)) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("op", ENGINE_OPS)
+@pytest.mark.parametrize("name", IRREGULAR)
+def test_routed_plans_are_right_and_near_the_best_mix_of_trees(name: str, op: str) -> None:
+    problem, _ = problem_of(IRREGULAR[name], op, SIZE)
+    plans = list(routed_plans(problem))
+    check(problem, plans)
+    share = problem.size_bytes if op == "allreduce" else problem.size_bytes / problem.quotient.ranks
+    best = min(busiest_s(problem, plan) for plan in plans)
+    assert best <= 1.3 * problem.unit_s_per_byte * share
+
+
+@pytest.mark.parametrize("op", ENGINE_OPS)
+@pytest.mark.parametrize("name", IRREGULAR)
+def test_a_combination_loads_no_link_more_than_the_best_routed_trees(name: str, op: str) -> None:
+    problem, pricing = problem_of(IRREGULAR[name], op, SIZE)
+    routed = list(routed_plans(problem))
+    combined = combined_plans(problem, pricing, routed)
+    check(problem, combined)
+    for plan in combined:
+        rivals = [busiest_s(problem, other) for other in routed if other.count == plan.count]
+        assert busiest_s(problem, plan) <= min(rivals, default=np.inf) * (1 + 1e-9)
+
+
+def test_small_sizes_are_not_combined() -> None:
+    problem, pricing = problem_of(two_servers(2, 3), "allgather", 1 << 12)
+    assert combined_plans(problem, pricing, list(routed_plans(problem))) == []
+
+
+@pytest.mark.parametrize("op", ENGINE_OPS)
+@pytest.mark.parametrize("topology", [ring(5), two_servers(2, 3), torus(2, 3)], ids=["ring", "unlike servers", "torus"])
+def test_solved_plans_are_right(topology: Topology, op: str) -> None:
+    problem, _ = problem_of(topology, op, 1 << 14, symmetric=False)
+    solver = Solver(0.1)
+    plans = solved_plans(problem, list(routed_plans(problem)), solver)
+    assert plans
+    assert {plan.name for plan in plans} == {SOLVED}
+    assert solver.solved + solver.reused > 0
+    check(problem, plans)
