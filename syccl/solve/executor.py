@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -20,5 +20,7 @@ def ordered_results(work: Callable[[Item], Result], items: Sequence[Item], *, jo
         return
     from joblib import Parallel, delayed
 
-    results: Iterable[Result] = Parallel(n_jobs=jobs, return_as="generator")(delayed(work)(item) for item in items)
-    yield from results
+    with Parallel(n_jobs=jobs) as pool:
+        # In rounds, so that a caller who has seen enough leaves no unfinished work behind.
+        for start in range(0, len(items), jobs):
+            yield from pool(delayed(work)(item) for item in items[start : start + jobs])

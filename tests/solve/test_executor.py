@@ -33,3 +33,12 @@ def test_several_jobs_give_the_same_results_on_any_backend(items: list[int]) -> 
 
     with parallel_config(backend="threading"):
         assert list(ordered_results(square, items, jobs=2)) == [square(item) for item in items]
+
+
+def test_a_caller_who_has_seen_enough_leaves_no_work_behind() -> None:
+    from joblib import parallel_config
+
+    with parallel_config(backend="threading"):
+        results = ordered_results(square, list(range(100)), jobs=2)
+        assert next(results) == 0
+        results.close()  # type: ignore[attr-defined]
