@@ -81,12 +81,6 @@ def test_allreduce_over_any_number_of_ranks_has_chunks_that_runtimes_select(topo
     assert size // 4 % chunks == 0
 
 
-@pytest.mark.parametrize("op", ["alltoall", "broadcast", "reduce", "gather", "scatter"])
-def test_collectives_of_later_issues_are_refused(op: str) -> None:
-    with pytest.raises(InputError, match=f"{op} is not synthesized yet; choose one of allgather, "):
-        made(ring(3), op, 1 << 10)
-
-
 @pytest.mark.parametrize(("size_bytes", "datatype"), [(0, "float32"), (-4, "float32"), (6, "float32"), (3, "float16")])
 def test_sizes_that_are_no_multiple_of_the_element_are_refused(size_bytes: int, datatype: str) -> None:
     with pytest.raises(InputError, match=f"size {size_bytes} bytes is no positive multiple of"):
@@ -155,7 +149,7 @@ def test_the_report_explains_how_it_was_found() -> None:
 def test_progress_is_told_step_by_step() -> None:
     told: list[str] = []
     synthesize(ring(3), OPS["allgather"], Options(3 << 10), progress=told.append)
-    assert told[:4] == ["finding symmetry", "bounding", "pricing trees", "routing trees"]
+    assert told[:2] == ["finding symmetry", "bounding"]
     assert told[-2:] == ["verifying", "comparing with rings and trees"]
 
 

@@ -34,7 +34,7 @@ def test_plans_come_fastest_first_and_are_right(topology: Topology, op: str) -> 
 def test_progress_is_told() -> None:
     told: list[str] = []
     find_plans(*problem_of(two_servers(2, 3), "allgather", 1 << 12), progress=told.append)
-    assert told[0] == "routing trees"
+    assert told[0].startswith("routing")
     assert "searching staged sketches" in told
 
 
