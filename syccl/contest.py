@@ -100,7 +100,7 @@ def _hops_per_rank(problem: Problem, plan: Plan) -> int:
 
 
 def _scheduled(problem: Problem, plan: Plan) -> Schedule:
-    return stitch(problem.op, plan.pieces, problem.quotient, plan.timed)
+    return stitch(problem.op, plan.pieces, problem.quotient, plan.timed, root=problem.root)
 
 
 def _lowerings(problem: Problem, protocol: Protocol, target: Target, plan: Plan) -> tuple[Lowered | None, list[Trial]]:

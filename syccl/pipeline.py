@@ -25,7 +25,7 @@ from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.price import Pricing, price, proven_bound
 from syccl.sketch.quotient import Quotient
-from syccl.symmetry import Group
+from syccl.symmetry import Group, trivial_group
 from syccl.symmetry.automorphisms import find_group
 from syccl.symmetry.dimensions import islands
 from syccl.topology import Topology
@@ -34,7 +34,8 @@ from syccl.topology.check import require_connected
 LARGEST_DEFAULT_PROGRAM = 128
 """Above this many ranks no program is made unless asked for: its file would have millions of steps."""
 
-ENGINE_OPS = ("allgather", "reducescatter", "allreduce")
+PRICED_OPS = ("allgather", "reducescatter", "allreduce")
+"""Collectives of which every rank has a share of trees; these are priced by column generation."""
 
 
 @dataclass(frozen=True)
@@ -114,14 +115,14 @@ def synthesize(
     Raises
     ------
     InputError
-        When the topology is not connected, the size does not fit the datatype, or the collective is not supported.
+        When the topology is not connected, the size does not fit the datatype, or the root is out of range.
     GaveUpError
         When no program fits the limits of the runtime.
     InternalError
         When the result fails verification.
     """
     clock = _Clock(options.time_limit_s)
-    _check(topology, op, options)
+    _check(topology, options)
     progress("finding symmetry")
     group = find_group(topology)
     elements = options.size_bytes // element_bytes(options.datatype)
@@ -131,9 +132,11 @@ def synthesize(
     parts = islands(topology)
     progress("bounding")
     bound = lower_bound(topology, op, size_bytes=options.size_bytes, group=group, islands=parts, root=root)
+    if op.rooted:
+        group = trivial_group(topology)
     quotient = Quotient.of(topology, group)
     progress("pricing trees")
-    pricing = price(op, quotient)
+    pricing = price(op, quotient) if op.name in PRICED_OPS else None
     problem = Problem(
         op=op,
         size_bytes=options.size_bytes,
@@ -141,11 +144,12 @@ def synthesize(
         group=group,
         quotient=quotient,
         islands=parts,
-        unit_s_per_byte=pricing.lp_value,
+        unit_s_per_byte=0.0 if pricing is None else pricing.lp_value,
         bandwidth_s=bound.bandwidth_s,
         latency_s=bound.latency_s,
         bound_s=bound.seconds,
         most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
+        root=root,
     )
     found = find_plans(problem, pricing, progress=progress, is_over=clock.is_over)
     if problem.most_hops is None:
@@ -163,10 +167,7 @@ def _wants_program(topology: Topology, options: Options) -> bool:
     return options.want_program
 
 
-def _check(topology: Topology, op: Op, options: Options) -> None:
-    if op.name not in ENGINE_OPS:
-        msg = f"{op.name} is not synthesized yet; choose one of {', '.join(ENGINE_OPS)}"
-        raise InputError(msg)
+def _check(topology: Topology, options: Options) -> None:
     width = element_bytes(options.datatype)
     if options.size_bytes <= 0 or options.size_bytes % width:
         msg = f"size {options.size_bytes} bytes is no positive multiple of {width}, the bytes of one {options.datatype}"
@@ -178,7 +179,7 @@ def _check(topology: Topology, op: Op, options: Options) -> None:
 class _Work:
     problem: Problem
     bound: Bound
-    pricing: Pricing
+    pricing: Pricing | None
     found: Found
     choice: Choice
 
@@ -210,7 +211,7 @@ def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[st
         program=program,
         group=problem.group,
         bound=work.bound,
-        tree_bound_s=_tree_bound_s(problem, work.pricing),
+        tree_bound_s=None if work.pricing is None else _tree_bound_s(problem, work.pricing),
         schedule_time_s=timed.seconds,
         program_time_s=program_time,
         bottleneck=bottleneck,
@@ -222,8 +223,11 @@ def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[st
 
 
 def _require_clean(findings: Sequence[Finding], what: str) -> None:
-    """Raise unless there is nothing to find; what is a warning in foreign files is an error in our own."""
-    wrong = [finding for finding in findings if finding.severity != "note"]
+    """Raise unless there is nothing to find; what is a warning in foreign files is an error in our own.
+
+    That a file does not say its root is true of every runtime file.
+    """
+    wrong = [finding for finding in findings if finding.severity != "note" and finding.rule != "root"]
     if wrong:
         first = wrong[0]
         msg = f"the {what} made here is wrong ({len(wrong)} findings): {first.rule} at {first.where}: {first.message}"
@@ -238,17 +242,22 @@ def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
 
 def _explained(work: _Work) -> dict[str, object]:
     problem, pricing = work.problem, work.pricing
+    priced: dict[str, object] = {}
+    if pricing is not None:
+        priced = {
+            "pricing_rounds": pricing.rounds,
+            "columns": len(pricing.columns),
+            "lp_value_s_per_byte": pricing.lp_value,
+            "dual_bound_s_per_byte": pricing.dual_bound,
+            **account(problem, work.choice.plan, work.found.solver),
+        }
     return {
         "symmetry_order": problem.group.order,
         "root_orbits": problem.roots,
         "link_orbits": problem.quotient.orbits,
         "islands": len(problem.islands),
-        "pricing_rounds": pricing.rounds,
-        "columns": len(pricing.columns),
-        "lp_value_s_per_byte": pricing.lp_value,
-        "dual_bound_s_per_byte": pricing.dual_bound,
+        **priced,
         "plans": len(work.found.plans),
-        **account(problem, work.choice.plan, work.found.solver),
         "winner": work.choice.plan.name,
         "winner_pieces": work.choice.plan.count,
         "trials": work.choice.trials,

@@ -15,7 +15,7 @@ from syccl.sketch.quotient import Quotient
 from syccl.solve.timing import Timed
 
 
-def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, timed: Timed) -> Schedule:
+def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, timed: Timed, *, root: int = 0) -> Schedule:
     """Return the schedule that carries out ``pieces`` and all their images.
 
     Parameters
@@ -24,9 +24,11 @@ def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, timed: Timed) ->
         For allgather and reducescatter the same number for every representative root.
     timed
         When each hop of the pieces starts: the order of transfers.
+    root
+        Root of rooted ops.
     """
     group, rows, timing = quotient.group, timed.rows, timed.timing
-    demand, chunk, images = _chunks(op, pieces, quotient)
+    demand, chunk, images = _chunks(op, pieces, quotient, root)
     sequence = sorted(range(len(rows.piece)), key=lambda i: (timing.start_s[i], i))
     routes: dict[tuple[int, ...], int] = {}
     table = [routes.setdefault(quotient.route(rows.src[i], rows.dst[i]), len(routes)) for i in sequence]
@@ -44,7 +46,9 @@ def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, timed: Timed) ->
     return Schedule(group.topology, demand, tuple(routes), transfers, symmetry)
 
 
-def _chunks(op: Op, pieces: Sequence[Piece], quotient: Quotient) -> tuple[Demand, list[int], NDArray[np.int32]]:
+def _chunks(
+    op: Op, pieces: Sequence[Piece], quotient: Quotient, root: int
+) -> tuple[Demand, list[int], NDArray[np.int32]]:
     """Return the demand, the chunk of each piece, and where each group element sends each chunk."""
     group, n = quotient.group, quotient.ranks
     if op.source == op.target == "all":
@@ -58,6 +62,8 @@ def _chunks(op: Op, pieces: Sequence[Piece], quotient: Quotient) -> tuple[Demand
             [j * group.order for j in range(len(pieces))],
             images.reshape(group.order, total).astype(np.int32),
         )
+    if op.rooted or op.source == "pair":
+        return _chunks_of_pairs(op, pieces, quotient, root)
     per_root = len(pieces) // len(quotient.representatives)
     seen: dict[int, int] = defaultdict(int)
     chunk = []
@@ -66,3 +72,30 @@ def _chunks(op: Op, pieces: Sequence[Piece], quotient: Quotient) -> tuple[Demand
         seen[piece.root] += 1
     images = group.ranks[:, :, None] * per_root + np.arange(per_root, dtype=np.int32)[None, None, :]
     return Demand(op, n, n * per_root), chunk, images.reshape(group.order, -1).astype(np.int32)
+
+
+def _chunks_of_pairs(
+    op: Op, pieces: Sequence[Piece], quotient: Quotient, root: int
+) -> tuple[Demand, list[int], NDArray[np.int32]]:
+    """Return the same for rooted ops (no symmetry) and for alltoall."""
+    group, n = quotient.group, quotient.ranks
+    seen: dict[tuple[int, int], int] = defaultdict(int)
+    turn = []
+    for piece in pieces:
+        turn.append(seen[piece.root, piece.target])
+        seen[piece.root, piece.target] += 1
+    count = max(turn, default=0) + 1
+    if op.source == "pair":
+        blocks = group.ranks[:, :, None, None] * n + group.ranks[:, None, :, None]
+        images = (blocks * count + np.arange(count)).reshape(group.order, -1).astype(np.int32)
+        chunk = [(piece.root * n + piece.target) * count + k for piece, k in zip(pieces, turn, strict=True)]
+        return Demand(op, n, n * count), chunk, images
+    if "block" in (op.source, op.target):
+        chunk = [
+            (piece.target if op.source == "root" else piece.root) * count + k
+            for piece, k in zip(pieces, turn, strict=True)
+        ]
+        demand = Demand(op, n, n * count, root)
+    else:
+        chunk, demand = turn, Demand(op, n, count, root)
+    return demand, chunk, np.arange(demand.chunk_ids, dtype=np.int32).reshape(1, -1)

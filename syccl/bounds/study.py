@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from syccl.bounds.bandwidth import (
     nothing_to_move,
 )
 from syccl.bounds.combined import exchange_of, far_pair_lines, inbox_line, scatter_lines, spread_lines, spread_of
+from syccl.bounds.concurrent import concurrent_rate
 from syccl.bounds.gossip import Exchange, Spread
 from syccl.bounds.islands import Island, describe_islands, inner_rate
 from syccl.bounds.latency import Line, cut_windows, farthest, latency_bound, rank_alphas
@@ -211,6 +213,11 @@ class _Job:
                 lines.append(inbox_line(island, self.share(self.network.ranks - 1)))
                 lines += far_pair_lines(island, alphas)
         lines += self.pair_lines(self.share(1))
+        rate = concurrent_rate(self.network, self.group)
+        if rate is not None:
+            # A pair's data is the size over the ranks; rounding up the rate keeps the bound below the truth.
+            whole = Fraction(math.ceil(rate * self.network.ranks))
+            lines.append(Line("concurrent flow of all pairs", Fraction(1), {0: whole}))
         return Study(bandwidth, latency_bound(self.alphas), tuple(lines))
 
     def sets(self) -> Iterator[Inside]:

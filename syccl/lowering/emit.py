@@ -44,7 +44,8 @@ def emit(
             ranks[image] = _rank_program(demand, image, scratch, lifted)
     channels = max((block.channel for block in blocks), default=0) + 1
     ordered = tuple(ranks[rank] for rank in sorted(ranks))
-    return Program(name, demand.op.name, protocol, channels, demand.chunks, ordered)
+    in_place = demand.op.source != "pair"  # In place, what arrives would overwrite what is still to be sent.
+    return Program(name, demand.op.name, protocol, channels, demand.chunks, ordered, in_place=in_place)
 
 
 def _rank_program(demand: Demand, rank: int, scratch: int, blocks: tuple[ThreadBlock, ...]) -> RankProgram:

@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from syccl.collective import ALL
 from syccl.lowering.emit import dependencies, emit
 from syccl.lowering.machine import machine_of
 from syccl.lowering.targets import Target
@@ -91,8 +94,13 @@ def wirings(
 
 
 def _copied_bytes(schedule: Schedule, chunk_bytes: float) -> float:
+    """Return the bytes that a rank copies from its input to its output: what it both holds and wants."""
     demand = schedule.demand
-    return chunk_bytes * demand.chunks / demand.ranks if demand.op.source == "block" else 0.0
+    if demand.op.reduces:
+        return 0.0
+    ranks = np.arange(demand.ranks)[:, None]
+    holds = (demand.sources == ranks) & ((demand.targets == ranks) | (demand.targets == ALL))
+    return float(holds.sum(axis=1).max(initial=0)) * chunk_bytes
 
 
 def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target) -> str | None:

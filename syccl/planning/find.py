@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from syccl.planning.problem import Plan, Problem, make_plan
+from syccl.planning.rooted import path_plans, rooted_plans
 from syccl.planning.staged import staged_plans
 from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_plans
 from syccl.sketch.model import Piece
@@ -28,17 +29,27 @@ class Found:
 
 def find_plans(
     problem: Problem,
-    pricing: Pricing,
+    pricing: Pricing | None,
     *,
     progress: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Found:
-    """Return plans for the collective from all sources, or from those asked before ``is_over``: at least one plan."""
+    """Return plans for the collective from all sources, or from those asked before ``is_over``: at least one plan.
+
+    Trees are priced for allgather, reducescatter and allreduce; ``pricing`` is None for the other collectives.
+    """
     solver = Solver(_EFFORT)
     if problem.quotient.ranks == 1:
         return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], solver)
-    progress("routing trees")
+    progress("routing")
     found: list[Plan] = []
+    if pricing is None:
+        for plan in path_plans(problem) if problem.sends_to_one else rooted_plans(problem):
+            found.append(plan)
+            if is_over():
+                break
+        found.sort(key=lambda plan: (plan.seconds, plan.count, plan.name))
+        return Found(found, solver)
     for plan in routed_plans(problem):
         found.append(plan)
         if is_over():

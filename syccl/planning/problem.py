@@ -40,6 +40,8 @@ class Problem:
         The two simple bounds and the largest of all, seconds.
     most_hops
         Sends and receives that a program can hold per rank; None where no program is wanted.
+    root
+        Root of rooted ops.
     """
 
     op: Op
@@ -53,6 +55,17 @@ class Problem:
     latency_s: float
     bound_s: float
     most_hops: int | None = None
+    root: int = 0
+
+    @property
+    def sends_to_one(self) -> bool:
+        """Whether every chunk has one source and one target (alltoall, gather, scatter), so that pieces are paths."""
+        return self.op.source != "all" and self.op.target != "all"
+
+    @property
+    def is_rooted(self) -> bool:
+        """Whether only one rank's data is spread, collected or summed."""
+        return self.op.rooted
 
     @property
     def sums_everywhere(self) -> bool:
@@ -61,7 +74,9 @@ class Problem:
 
     @property
     def root_ranks(self) -> list[int]:
-        """Representative ranks."""
+        """Ranks whose pieces are planned: the root of rooted ops, else the representatives."""
+        if self.is_rooted:
+            return [self.root]
         ranks: list[int] = self.quotient.representatives.tolist()
         return ranks
 
@@ -81,8 +96,14 @@ class Problem:
         return len(self.quotient.representatives)
 
     def chunks(self, count: int) -> int:
-        """Return the chunks of the total buffer when ``count`` pieces are made (per root, or in all for allreduce)."""
-        return count * (self.group.order if self.sums_everywhere else self.quotient.ranks)
+        """Return the chunks of the total buffer when ``count`` pieces are made.
+
+        They are counted per root, per pair of ranks where chunks have one source and one target, and for allreduce in
+        all (without images).
+        """
+        if self.sums_everywhere:
+            return count * self.group.order
+        return count if self.is_rooted and not self.sends_to_one else count * self.quotient.ranks
 
     @cached_property
     def piece_counts(self) -> tuple[int, ...]:
@@ -98,14 +119,14 @@ class Problem:
         return tuple(c for c in counts if self.fits(c)) or (1,)
 
     def _cuts_evenly(self, count: int) -> bool:
-        if self.sums_everywhere:
-            return self.elements % (count * self.group.order) == 0
+        if self.chunks(1) != self.quotient.ranks or self.sums_everywhere:
+            return self.elements % self.chunks(count) == 0
         share, rest = divmod(self.elements, self.quotient.ranks)
         return count <= share and (rest != 0 or share % count == 0)
 
     def rows(self, count: int) -> int:
-        """Return the hops of a plan of trees with ``count`` pieces."""
-        trees = 2 * count if self.sums_everywhere else count * self.roots
+        """Return the hops of a plan with ``count`` pieces: of trees, or of direct paths."""
+        trees = 2 * count if self.sums_everywhere else count * len(self.root_ranks)
         return trees * (self.quotient.ranks - 1)
 
     def fits(self, count: int) -> bool:

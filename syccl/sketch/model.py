@@ -30,11 +30,14 @@ class Piece:
         By ascending stage.
     kind
         How it was made, for reports.
+    target
+        Rank that a chunk with one source and one target ends at; ``root`` is then its source.
     """
 
     root: int
     hops: tuple[Hop, ...]
     kind: str
+    target: int = -1
 
 
 def out_tree(root: int, parent: dict[int, int], *, first_stage: int = 0) -> tuple[Hop, ...]:

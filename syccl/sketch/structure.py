@@ -29,6 +29,18 @@ def route_allgather(router: TreeRouter, pieces: int, *, inward: bool = False, pa
     return _negotiate(router, slots, build, passes)
 
 
+def route_root(
+    router: TreeRouter, root: int, pieces: int, *, inward: bool = False, passes: int = 4
+) -> tuple[Piece, ...]:
+    """Return ``pieces`` trees of one root (broadcast); ``inward`` makes them in-trees (reduce)."""
+
+    def build(slot: tuple[int, int]) -> Piece:
+        parent = router.tree(root, slot[1], inward=inward)
+        return Piece(root, in_tree(root, parent) if inward else out_tree(root, parent), "structured")
+
+    return _negotiate(router, [(root, wave) for wave in range(pieces)], build, passes)
+
+
 def route_allreduce(router: TreeRouter, pieces: int, *, passes: int = 2) -> tuple[Piece, ...]:
     """Return ``pieces`` in-tree and out-tree pairs, each at the root where both together cost least."""
     reps = router.ground.quotient.representatives.tolist()
