@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from syccl.errors import GaveUpError
@@ -108,8 +109,13 @@ def _lowerings(problem: Problem, protocol: Protocol, target: Target, plan: Plan)
     schedule = _scheduled(problem, plan)
     best: Lowered | None = None
     trials: list[Trial] = []
-    for wiring in wirings(schedule, protocol, target, size_bytes=problem.size_bytes, about_s=plan.seconds):
+    queue = deque(wirings(schedule, protocol, target, size_bytes=problem.size_bytes, about_s=plan.seconds))
+    while queue:
+        wiring = queue.popleft()
         lowered = lower(schedule, wiring, protocol, target, size_bytes=problem.size_bytes)
+        if lowered is None and best is None and not queue and 2 * wiring.channels <= target.channels:
+            # More channels hold more messages under way, so that those of an exchange do not block each other.
+            queue.append(replace(wiring, channels=2 * wiring.channels))
         channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
         trial = {**_trial(plan), "channels": channels}
         trial["program_us"] = None if lowered is None else lowered.seconds * 1e6

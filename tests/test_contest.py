@@ -77,3 +77,13 @@ def test_without_a_program_the_fastest_schedule_wins() -> None:
     choice = best_schedule(problem, plans)
     assert choice.plan is plans[0]
     assert choice.lowered is None
+
+
+def test_an_exchange_that_blocks_on_few_channels_is_given_more() -> None:
+    problem, plans = found(one_switch(8), "allreduce", 1 << 12)
+    exchange = next(plan for plan in plans if plan.name == "all to all")
+    choice = program(problem, [exchange])
+    stuck = [trial["channels"] for trial in choice.trials if trial["program_us"] is None]
+    assert choice.lowered is not None
+    assert choice.lowered.wiring.channels > max(int(str(channels)) for channels in stuck)
+    assert choice.lowered.seconds <= 1.1 * exchange.seconds

@@ -52,6 +52,13 @@ def test_small_sizes_on_four_servers_come_near_the_combined_bound(size_bytes: in
     assert 1 - 1e-9 <= result.schedule_time_s / result.bound.seconds <= 1.10
 
 
+def test_small_sums_on_one_server_are_exchanged_in_one_step() -> None:
+    result = made(load_topology("a100x8"), "allreduce", 1 << 12)
+    assert result.schedule_time_s <= 1.01 * result.bound.seconds
+    assert result.program_time_s is not None
+    assert result.program_time_s <= 1.25 * result.bound.seconds
+
+
 def test_joint_trees_beat_one_phase_after_the_other_on_a_broken_mesh() -> None:
     links = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4)]
     result = made(gpu_mesh(5, [(a, b, 20.0) for a, b in links]), "allreduce", LARGE, want_program=False)
