@@ -2,9 +2,9 @@
 
 A ratio is taken apart into factors, so that a bad one says where it comes from::
 
-    program / bound = trees x cutting x waiting x lowering
+    program / bound = routes x cutting x waiting x lowering
 
-    trees     the best mix of trees over the default routes of the topology, over the bound
+    routes    the best mix of trees over the routes that a runtime takes, over the bound
     cutting   the busiest link of the plan, over that mix: whole pieces, and trees that were found
     waiting   the schedule, over its busiest link: latencies, and data that is not there yet
     lowering  the program, over the schedule
@@ -21,10 +21,16 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
+from syccl.bounds import lower_bound
 from syccl.collective import op_named
 from syccl.pipeline import Options, Synthesis, synthesize
 from syccl.simulate.schedule_time import schedule_time
+from syccl.sketch.price import price
+from syccl.sketch.quotient import Quotient
+from syccl.symmetry.automorphisms import find_group
+from syccl.symmetry.dimensions import islands
 from tests.quality.graphs import random_graph
+from tests.quality.lifted import lift
 from tests.quality.tables import Table, Target
 
 GRAPHS = 100
@@ -44,8 +50,7 @@ class Outcome:
     cpu_s: float = 0.0
     ring: float | None = None
     latency: float = 0.0
-    any_route: float = 0.0
-    trees: float = 1.0
+    routes: float = 1.0
     load: float = 1.0
     schedule: float = 1.0
     program: float = 1.0
@@ -56,10 +61,10 @@ class Outcome:
     @property
     def factors(self) -> dict[str, float]:
         """What makes up the ratio of the program, by name."""
-        trees = max(1.0, self.trees)
+        routes = max(1.0, self.routes)
         return {
-            "trees": trees,
-            "cutting": self.load / trees,
+            "routes": routes,
+            "cutting": self.load / routes,
             "waiting": self.schedule / self.load,
             "lowering": self.program / self.schedule,
         }
@@ -112,7 +117,6 @@ def measured(case: tuple[int, str]) -> Outcome:
 
 def _outcome(seed: int, made: Synthesis, cpu_s: float) -> Outcome:
     op, ranks, bound_s = made.demand.op.name, made.demand.ranks, made.bound.seconds
-    share = SIZE_BYTES / (1 if op == "allreduce" else ranks)
     ring_us = made.baselines.get("ring_us")
     busy_s = schedule_time(made.schedule, size_bytes=SIZE_BYTES).link_busy_s
     return Outcome(
@@ -122,14 +126,18 @@ def _outcome(seed: int, made: Synthesis, cpu_s: float) -> Outcome:
         cpu_s=cpu_s,
         ring=ring_us / bound_s / 1e6 if ring_us else None,
         latency=made.bound.latency_s / bound_s,
-        any_route=(made.tree_bound_s or 0.0) / bound_s,
-        trees=float(str(made.explain["dual_bound_s_per_byte"])) * share / bound_s,
+        routes=float(str(made.explain["dual_bound_s_per_byte"])) * _share(op, ranks) / bound_s,
         load=float(busy_s.max()) / bound_s,
         schedule=made.schedule_time_s / bound_s,
         program=(made.program_time_s or made.schedule_time_s) / bound_s,
         chunks=made.demand.chunks,
         plan=str(made.explain["winner"]),
     )
+
+
+def _share(op: str, ranks: int) -> float:
+    """Bytes that the seconds per byte of the linear program count."""
+    return SIZE_BYTES / (1 if op == "allreduce" else ranks)
 
 
 def _three(what: str) -> list[str]:
@@ -167,7 +175,15 @@ def _explanations(outcomes: list[Outcome]) -> list[str]:
     causes = Counter(_cause(one) for one in above)
     notes = [f"{len(above)} of {len(outcomes)} runs are above {EXPLAINED}"]
     notes[0] += "".join(f"; {count} mostly by {cause}" for cause, count in causes.most_common())
-    return notes + [_explanation(one) for one in by_ratio[: max(SHOWN, len(above))]]
+    lifted = _lifted([one for one in above if _cause(one) == "lowering"])
+    for one in by_ratio[: max(SHOWN, len(above))]:
+        note = _explanation(one)
+        if one in above and _cause(one) == "routes":
+            note += f"; the best trees over any routes: {_any_route(one):.3f}"
+        if one in lifted:
+            note += f"; with thread blocks as fast as links: program {lifted[one]:.3f}"
+        notes.append(note)
+    return notes
 
 
 def _cause(one: Outcome) -> str:
@@ -177,5 +193,21 @@ def _cause(one: Outcome) -> str:
 def _explanation(one: Outcome) -> str:
     ratios = f"schedule {one.schedule:.3f}, program {one.program:.3f}"
     parts = " x ".join(f"{name} {factor:.3f}" for name, factor in one.factors.items())
-    bounds = f"trees over any routes {one.any_route:.3f}, latency bound {one.latency:.3f}"
-    return f"seed {one.seed} {one.op}, {one.ranks} GPUs: {ratios} = {parts}; {bounds}, {one.chunks} chunks, {one.plan}"
+    latency = f"latency bound {one.latency:.3f}"
+    return f"seed {one.seed} {one.op}, {one.ranks} GPUs: {ratios} = {parts}; {latency}, {one.chunks} chunks, {one.plan}"
+
+
+def _lifted(outcomes: list[Outcome]) -> dict[Outcome, float]:
+    """Program over bound of the same runs where thread blocks are as fast as links."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=lift) as pool:
+        again = pool.map(measured, [(one.seed, one.op) for one in outcomes])
+        return {one: other.program for one, other in zip(outcomes, again, strict=True)}
+
+
+def _any_route(one: Outcome) -> float:
+    """The best mix of trees over any routes, over the bound."""
+    topology, op = random_graph(one.seed), op_named(one.op)
+    group = find_group(topology)
+    bound = lower_bound(topology, op, size_bytes=SIZE_BYTES, group=group, islands=islands(topology))
+    best = price(op, Quotient.of(topology, group), any_route=True).lp_value
+    return best * _share(one.op, one.ranks) / bound.seconds
