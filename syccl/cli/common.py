@@ -11,12 +11,16 @@ import click
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from syccl.collective import Op
+    from syccl.findings import Finding
     from syccl.report.tables import Table
     from syccl.topology import Topology
 
 PROTOCOLS = ("Simple", "LL", "LL128")
 DEFAULT_SIZE = "64MiB"
+DEFAULT_DATATYPE = "float32"
 
 topo_option = click.option(
     "--topo", required=True, metavar="FILE|NAME", help="Topology: a YAML or JSON file, or the name of a bundled one."
@@ -41,7 +45,7 @@ size_option = click.option(
 )
 datatype_option = click.option(
     "--datatype",
-    default="float32",
+    default=DEFAULT_DATATYPE,
     show_default=True,
     metavar="TYPE",
     help="Element type: float32, float16, bfloat16, int8, ...",
@@ -123,3 +127,14 @@ def show(table: Table) -> None:
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
     click.echo(render(table, terminal=terminal, width=width))
+
+
+def show_findings(name: str, what: str, findings: Sequence[Finding], *, as_json: bool) -> None:
+    """Print what a check of a file found to standard output."""
+    from syccl.report.findings import findings_lines, findings_record
+    from syccl.report.synthesis import to_json
+
+    if as_json:
+        click.echo(to_json(findings_record(name, what, findings)))
+    else:
+        click.echo("\n".join(findings_lines(name, what, findings)))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from syccl.cli.common import json_option, show, size_option
+from syccl.cli.common import DEFAULT_DATATYPE, json_option, show, show_findings, size_option
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
+    from syccl.findings import Finding
     from syccl.program import Program
     from syccl.report.simulation import Timing
     from syccl.schedule import Schedule
@@ -25,7 +26,8 @@ def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
     """Predict the time of FILE, a program in XML or a schedule in JSON.
 
     A program is run as a runtime does: thread blocks in sequence, bounded connections, links shared fairly. A schedule
-    is timed with each link serving its transfers in order.
+    is timed with each link serving its transfers in order. A program that is wrong is not run: what is wrong is listed,
+    as verify lists it, and the exit code is 1.
     """
     from syccl.cli.files import describe_plan, read_plan
     from syccl.report.simulation import simulation_record, simulation_table
@@ -34,7 +36,11 @@ def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
 
     size_bytes = parse_size(size)
     plan = read_plan(file).plan
-    timing, what = _time(plan, topo, size_bytes), describe_plan(plan)
+    what = describe_plan(plan)
+    timing = _time(plan, topo, size_bytes)
+    if isinstance(timing, tuple):
+        show_findings(str(file), what, timing, as_json=as_json)
+        return 1
     if as_json:
         click.echo(to_json(simulation_record(str(file), what, timing)))
     else:
@@ -42,13 +48,16 @@ def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
     return 0
 
 
-def _time(plan: Program | Schedule, topo: str | None, size_bytes: int) -> Timing:
+def _time(plan: Program | Schedule, topo: str | None, size_bytes: int) -> Timing | tuple[Finding, ...]:
+    """Return the predicted time, or what is wrong with a program that must not be run."""
     from syccl.program import Program
 
     return _program_timing(plan, topo, size_bytes) if isinstance(plan, Program) else _timing(plan, topo, size_bytes)
 
 
-def _program_timing(program: Program, topo: str | None, size_bytes: int) -> Timing:
+def _program_timing(program: Program, topo: str | None, size_bytes: int) -> Timing | tuple[Finding, ...]:
+    from syccl.findings import errors
+    from syccl.program.verify import verify_program
     from syccl.report.simulation import Timing
     from syccl.simulate.program_time import simulate_program
     from syccl.topology.catalog import load_topology
@@ -57,8 +66,21 @@ def _program_timing(program: Program, topo: str | None, size_bytes: int) -> Timi
         msg = "a program does not say which topology it runs on; give one with --topo"
         raise InputError(msg)
     topology = load_topology(topo)
+    findings = verify_program(program, size_bytes=size_bytes)
+    if errors(findings):
+        return findings
+    _tell_selection(program, size_bytes)
     run = simulate_program(program, topology, size_bytes=size_bytes)
     return Timing(topology, program.collective, size_bytes, run.seconds, run.bottleneck)
+
+
+def _tell_selection(program: Program, size_bytes: int) -> None:
+    """Say so on standard error when a runtime would not take the file for that size of the default element type."""
+    from syccl.report.selection import selection, unselected_words
+
+    words = unselected_words(selection(program, DEFAULT_DATATYPE), size_bytes)
+    if words:
+        click.echo(f"note: with {DEFAULT_DATATYPE} a runtime would not use this file: {words}", err=True)
 
 
 def _timing(schedule: Schedule, topo: str | None, size_bytes: int) -> Timing:

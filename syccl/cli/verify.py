@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from syccl.cli.common import json_option
+from syccl.cli.common import json_option, show_findings
 
 if TYPE_CHECKING:
     from syccl.cli.files import PlanFile
@@ -26,28 +26,25 @@ def command(*, file: Path, size: str | None, as_json: bool) -> int:
     """
     from syccl.cli.files import describe_plan, read_plan
     from syccl.findings import errors
-    from syccl.report.findings import findings_lines, findings_record
-    from syccl.report.synthesis import to_json
     from syccl.units import parse_size
 
     size_bytes = None if size is None else parse_size(size)
     read = read_plan(file)
-    findings, what = _check(read, size_bytes), describe_plan(read.plan)
-    if as_json:
-        click.echo(to_json(findings_record(str(file), what, findings)))
-    else:
-        click.echo("\n".join(findings_lines(str(file), what, findings)))
+    findings = _check(read, size_bytes)
+    show_findings(str(file), describe_plan(read.plan), findings, as_json=as_json)
     return 1 if errors(findings) else 0
 
 
 def _check(read: PlanFile, size_bytes: int | None) -> tuple[Finding, ...]:
     from syccl.program import Program
+    from syccl.report.findings import UNCHECKED
 
     if isinstance(read.plan, Program):
         from syccl.program.msccl_dialect import dialect_findings
         from syccl.program.verify import verify_program
 
-        return (*dialect_findings(read.text), *verify_program(read.plan, size_bytes=size_bytes))
+        found = (*dialect_findings(read.text), *verify_program(read.plan, size_bytes=size_bytes))
+        return (*found, UNCHECKED) if read.plan.collective == "custom" else found
     from syccl.schedule.verify import verify_schedule
 
     return verify_schedule(read.plan)

@@ -7,6 +7,14 @@ from collections.abc import Sequence
 
 from syccl.findings import SEVERITIES, Finding, errors
 
+UNCHECKED = Finding(
+    "warning",
+    "unchecked",
+    "program",
+    'coll="custom" states no result, so the result was not checked; structure, races and deadlock were',
+)
+"""What a check of a program without a known result ends with."""
+
 
 def findings_lines(name: str, what: str, findings: Sequence[Finding]) -> list[str]:
     """Return one line for each finding and a last line with the verdict.
@@ -21,7 +29,8 @@ def findings_lines(name: str, what: str, findings: Sequence[Finding]) -> list[st
         What the check found, in its own order.
     """
     counts = Counter(finding.severity for finding in findings)
-    verdict = "WRONG" if counts["error"] else "correct"
+    right = "no fault found, result not checked" if UNCHECKED in findings else "correct"
+    verdict = "WRONG" if counts["error"] else right
     numbers = [
         f"{counts[severity]} {severity}{'s' * (counts[severity] != 1)}" for severity in SEVERITIES if counts[severity]
     ]
@@ -30,9 +39,15 @@ def findings_lines(name: str, what: str, findings: Sequence[Finding]) -> list[st
 
 
 def findings_record(name: str, what: str, findings: Sequence[Finding]) -> dict[str, object]:
-    """Return the findings under stable names, for ``--json``."""
+    """Return the findings under stable names, for ``--json``; ``result_checked`` is false for custom programs."""
     listed = [
         {"severity": found.severity, "rule": found.rule, "where": found.where, "message": found.message}
         for found in findings
     ]
-    return {"file": name, "what": what, "correct": not errors(findings), "findings": listed}
+    return {
+        "file": name,
+        "what": what,
+        "correct": not errors(findings),
+        "result_checked": UNCHECKED not in findings,
+        "findings": listed,
+    }

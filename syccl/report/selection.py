@@ -70,10 +70,16 @@ def selection_words(chosen: Selection, size_bytes: int) -> list[str]:
         lines = [f"selected for {multiples}; no power of two is among them"]
     else:
         lines = [f"selected for {multiples}; of the powers of two, those from {format_size(power)}{limit or ' up'}"]
-    if not chosen.takes(size_bytes):
-        near = " and ".join(f"{size} B" for size in chosen.nearest(size_bytes)) or "none"
-        lines.append(f"NOT selected for {size_bytes} B; nearest sizes that are: {near}")
-    return lines
+    unselected = unselected_words(chosen, size_bytes)
+    return [*lines, unselected] if unselected else lines
+
+
+def unselected_words(chosen: Selection, size_bytes: int) -> str:
+    """Return that the asked size is not taken and the nearest ones that are; empty when it is taken."""
+    if chosen.takes(size_bytes):
+        return ""
+    near = " and ".join(f"{size} B" for size in chosen.nearest(size_bytes)) or "none"
+    return f"NOT selected for {size_bytes} B; nearest sizes that are: {near}"
 
 
 def usage_words(path: Path) -> list[str]:

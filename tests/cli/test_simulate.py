@@ -45,6 +45,26 @@ def test_the_table_is_for_people(capsys: Capsys) -> None:
     assert result.out.startswith("file            a.json: schedule, allgather over 2 ranks of ring2, 2 chunks\n")
 
 
+@pytest.mark.parametrize(("old", "new"), [('cnt="1"', 'cnt="999999999"'), ('loop="2"', 'loop="999999999"')])
+def test_a_broken_program_is_not_run(capsys: Capsys, old: str, new: str) -> None:
+    Path("broken.xml").write_text(Path("a.xml").read_text().replace(old, new, 1))
+    result = run(capsys, "simulate", "broken.xml", "--topo", "ring2.yaml")
+    assert (result.code, result.err) == (1, "")
+    assert result.out.startswith("error[")
+    assert "WRONG" in result.out.splitlines()[-1]
+    values = json.loads(run(capsys, "simulate", "broken.xml", "--topo", "ring2.yaml", "--json").out)
+    assert values["correct"] is False
+
+
+def test_a_size_that_runtimes_do_not_take_is_noted(capsys: Capsys) -> None:
+    args = ("simulate", "a.xml", "--topo", "ring2.yaml", "--size")
+    assert run(capsys, *args, "1M").err == ""
+    result = run(capsys, *args, "1001")
+    assert result.code == 0
+    assert result.err.startswith("note: with float32 a runtime would not use this file: NOT selected for 1001 B")
+    assert result.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -48,5 +48,13 @@ def test_findings_are_values_for_scripts(capsys: Capsys) -> None:
     assert set(values["findings"][0]) == {"severity", "rule", "where", "message"}
 
 
+def test_a_custom_program_has_an_unchecked_result(capsys: Capsys) -> None:
+    Path("custom.xml").write_text(Path("a.xml").read_text().replace('coll="allgather"', 'coll="custom"'))
+    result = run(capsys, "verify", "custom.xml")
+    assert result.code == 0
+    assert "the result was not checked" in result.out
+    assert "correct" not in result.out.splitlines()[-1]
+
+
 def test_a_file_that_cannot_be_read_is_3(capsys: Capsys) -> None:
     assert run(capsys, "verify", "none.xml").code == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syccl.findings import Finding
-from syccl.report.findings import findings_lines, findings_record
+from syccl.report.findings import UNCHECKED, findings_lines, findings_record
 
 RACE = Finding("error", "race", "rank 0", "two blocks write o[3]")
 LIMIT = Finding("warning", "deadlock", "", "deadlocks above 2 MiB")
@@ -29,7 +29,15 @@ def test_the_record_says_whether_it_is_correct() -> None:
         "file": "a.xml",
         "what": "program",
         "correct": False,
+        "result_checked": True,
         "findings": [
             {"severity": "error", "rule": "race", "where": "rank 0", "message": "two blocks write o[3]"},
         ],
     }
+
+
+def test_an_unchecked_result_is_not_called_correct() -> None:
+    assert findings_lines("a.xml", "program", [UNCHECKED])[-1] == (
+        "a.xml: program: no fault found, result not checked (1 warning)"
+    )
+    assert findings_record("a.xml", "program", [UNCHECKED])["result_checked"] is False
