@@ -12,8 +12,16 @@ from fractions import Fraction
 from syccl.errors import InputError
 
 PS_PER_SECOND = 10**12
+LARGEST_RATE = 10**18
+"""Largest bandwidth taken, bytes per second; sums of a few still fit 64 bits."""
+LARGEST_LATENCY_PS = 1000 * PS_PER_SECOND
+"""Largest latency taken, picoseconds."""
+LARGEST_SIZE = 2**60
+"""Largest size taken, bytes."""
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([A-Za-zµ/]*)\s*\Z")
+_LONGEST_NUMBER = 40
+_LONGEST_SHOWN = 60
+_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-zµ/]*)\s*\Z")
 
 _RATES = {
     "B/s": Fraction(1),
@@ -39,6 +47,7 @@ _RATES = {
     "Gbit/s": Fraction(10**9, 8),
     "Tbit/s": Fraction(10**12, 8),
 }
+_RATES |= {unit.replace("/s", "ps"): factor for unit, factor in _RATES.items() if unit.endswith("B/s")}
 _TIMES_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
 RATE_UNITS = tuple(_RATES)
 """Units that a bandwidth may carry."""
@@ -47,10 +56,21 @@ LATENCY_UNITS = tuple(_TIMES_PS)
 _SIZE_FACTORS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
+def clipped(value: object) -> str:
+    """Return ``repr(value)`` for a message, its middle left out where it is long."""
+    text = repr(value)
+    if len(text) <= _LONGEST_SHOWN:
+        return text
+    return f"{text[: _LONGEST_SHOWN // 2]}...{text[-_LONGEST_SHOWN // 4 :]}"
+
+
 def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
     match = _NUMBER.match(text) if isinstance(text, str) else None
     if match is None:
-        msg = f"{what} {text!r} is not a number with a unit; write for example {example}"
+        msg = f"{what} {clipped(text)} is not a number with a unit; write for example {example}"
+        raise InputError(msg)
+    if len(match.group(1)) > _LONGEST_NUMBER:
+        msg = f"{what} {clipped(text)} has a number of more than {_LONGEST_NUMBER} characters; write it shorter"
         raise InputError(msg)
     return Fraction(match.group(1)), match.group(2)
 
@@ -66,15 +86,19 @@ def parse_rate(text: object) -> int:
     Raises
     ------
     InputError
-        When the unit is missing or unknown, or the value is not positive.
+        When the unit is missing or unknown, or the value is not from 1 B/s to ``LARGEST_RATE``.
     """
     number, unit = _split(text, "bandwidth", "25GB/s or 200Gb/s")
     if unit not in _RATES:
         msg = f"bandwidth {text!r} has {'no' if not unit else 'an unknown'} unit; write for example 25GB/s or 200Gb/s"
         raise InputError(msg)
     rate = number * _RATES[unit]
-    if rate < 1:
+    if rate <= 0:
         msg = f"bandwidth {text!r} must be positive; write for example 25GB/s"
+        raise InputError(msg)
+    if not 1 <= rate <= LARGEST_RATE:
+        side = "below 1 B/s" if rate < 1 else f"above {LARGEST_RATE:.0e} B/s"
+        msg = f"bandwidth {text!r} is {side}; write for example 25GB/s"
         raise InputError(msg)
     return round(rate)
 
@@ -85,7 +109,8 @@ def parse_latency(text: object) -> int:
     Raises
     ------
     InputError
-        When the unit is missing or unknown, or the value is negative.
+        When the unit is missing or unknown, or the value is negative, above ``LARGEST_LATENCY_PS``, or would be
+        rounded to 0.
     """
     number, unit = _split(text, "latency", "0.7us or 350ns")
     if unit not in _TIMES_PS:
@@ -94,20 +119,29 @@ def parse_latency(text: object) -> int:
     if number < 0:
         msg = f"latency {text!r} must not be negative; write for example 0.7us"
         raise InputError(msg)
-    return round(number * _TIMES_PS[unit])
+    latency = number * _TIMES_PS[unit]
+    if latency > LARGEST_LATENCY_PS or 0 < latency < 1:
+        side = "below 1 ps and not 0" if latency < 1 else f"above {LARGEST_LATENCY_PS // PS_PER_SECOND} s"
+        msg = f"latency {text!r} is {side}; write for example 0.7us"
+        raise InputError(msg)
+    return round(latency)
 
 
 def parse_size(text: str) -> int:
     """Return the number of bytes that ``text`` states, as nccl-tests reads sizes.
 
-    ``64M``, ``64MB`` and ``64MiB`` all mean 64 * 2**20; a bare number is bytes.
+    ``64M``, ``64MB`` and ``64MiB`` all mean 64 * 2**20; a bare number is bytes. ``B`` is bytes, ``b`` bits.
 
     Raises
     ------
     InputError
-        When the text is not a size, is not a whole number of bytes, or is zero or negative.
+        When the text is not a size, is in bits, is not a whole number of bytes, or is not from 1 to
+        ``LARGEST_SIZE``.
     """
     number, unit = _split(text, "size", "64MiB, 64M or 1G")
+    if unit.endswith("b"):
+        msg = f"size {text!r} is in bits; sizes are in bytes, write for example 64MB or 64MiB"
+        raise InputError(msg)
     letter = unit[:1].upper()
     if letter not in _SIZE_FACTORS or unit.upper() not in {letter, letter + "B", letter + "IB", "B"}:
         msg = f"size {text!r} has an unknown unit; write for example 64MiB, 64M or 1G (powers of 1024, as nccl-tests)"
@@ -115,6 +149,9 @@ def parse_size(text: str) -> int:
     size = number * _SIZE_FACTORS[letter]
     if size.denominator != 1 or size <= 0:
         msg = f"size {text!r} must be a positive whole number of bytes; write for example 64MiB"
+        raise InputError(msg)
+    if size > LARGEST_SIZE:
+        msg = f"size {text!r} is above 2**60 bytes; write for example 64MiB"
         raise InputError(msg)
     return int(size)
 

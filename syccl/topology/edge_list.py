@@ -16,7 +16,8 @@ from typing import NoReturn
 
 from syccl.errors import InputError
 from syccl.topology.model import Kind, Link, Node, Topology
-from syccl.topology.naming import did_you_mean, shown
+from syccl.topology.naming import did_you_mean, is_name, shown
+from syccl.units import clipped
 
 _FIELDS = ("name", "gpus", "switches", "links")
 _BYTES_PER_GB = 1e9
@@ -46,8 +47,8 @@ def read_edge_list(text: str, *, source: str) -> Topology:
         if field not in _FIELDS:
             _fail(source, field, f"unknown field; an edge list has {', '.join(_FIELDS)}{did_you_mean(field, _FIELDS)}")
     name = data.get("name", PurePath(source).stem)
-    if not isinstance(name, str):
-        _fail(source, "name", f"{name!r} is not a string")
+    if not is_name(name):
+        _fail(source, "name", f"{clipped(name)} is not a string of printable characters")
     gpus = [Node(gpu, Kind.GPU) for gpu in _names(data, "gpus", source)]
     switches = [Node(switch, Kind.SWITCH) for switch in _names(data, "switches", source)]
     nodes = (*gpus, *switches)
@@ -100,27 +101,30 @@ def _list(data: dict[str, object], field: str, source: str) -> list[object]:
 def _names(data: dict[str, object], field: str, source: str) -> list[str]:
     names = []
     for i, name in enumerate(_list(data, field, source)):
-        if not isinstance(name, str) or not name:
-            _fail(source, f"{field}[{i}]", f"{name!r} is not a node name; write a string")
+        if not is_name(name):
+            _fail(source, f"{field}[{i}]", f"{clipped(name)} is not a node name; write a printable string")
         names.append(name)
     return names
 
 
 def _link(entry: object, ids: dict[str, int], field: str, source: str) -> Link:
     if not isinstance(entry, list) or len(entry) != 4:
-        _fail(source, field, f"{entry!r} is not a link; write [source, destination, GB/s, us]")
+        _fail(source, field, f"{clipped(entry)} is not a link; write [source, destination, GB/s, us]")
     for name in entry[:2]:
         if not isinstance(name, str) or name not in ids:
-            _fail(source, field, f"node {name!r} is not declared{did_you_mean(str(name), ids)}")
+            _fail(source, field, f"node {clipped(name)} is not declared{did_you_mean(str(name), ids)}")
     if entry[0] == entry[1]:
         _fail(source, field, f"joins {entry[0]!r} to itself; a link joins two different nodes")
     rate = round(_number(entry[2], field, source) * _BYTES_PER_GB)
     if rate < 1:
-        _fail(source, field, f"bandwidth {entry[2]!r} must be positive, in GB/s")
-    return Link(ids[entry[0]], ids[entry[1]], rate, round(_number(entry[3], field, source) * _PS_PER_US))
+        _fail(source, field, f"bandwidth {entry[2]!r} {'is below 1 B/s' if entry[2] else 'must be positive, in GB/s'}")
+    latency_ps = _number(entry[3], field, source) * _PS_PER_US
+    if 0 < latency_ps < 1:
+        _fail(source, field, f"latency {entry[3]!r} us is below 1 ps and not 0")
+    return Link(ids[entry[0]], ids[entry[1]], rate, round(latency_ps))
 
 
 def _number(value: object, field: str, source: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
-        _fail(source, field, f"{value!r} is not a number from 0 to {_LARGEST:g}; write GB/s, then us")
+        _fail(source, field, f"{clipped(value)} is not a number from 0 to {_LARGEST:g}; write GB/s, then us")
     return value

