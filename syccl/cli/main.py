@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -12,7 +15,7 @@ from collections.abc import Sequence
 import click
 
 from syccl import __version__
-from syccl.errors import InternalError, SycclError
+from syccl.errors import InputError, InternalError, SycclError
 
 VERBS = {
     "synth": "syccl.cli.synth",
@@ -25,6 +28,8 @@ VERBS = {
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+NO_OUTPUT = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""What the system says, without a file's name, when standard output is full or gone."""
 
 
 class LazyGroup(click.Group):
@@ -61,6 +66,10 @@ def main(args: Sequence[str] | None = None) -> int:
     args
         Arguments without the program's name; None reads the process's own.
     """
+    if sys.stdout is None:
+        return _lost_output("it is closed")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # File names may hold bytes that are no text.
     gc.disable()  # A command is over before cyclic garbage counts; looking for it costs a fifth of the time.
     try:
         status = root.main(args=None if args is None else list(args), prog_name="syccl", standalone_mode=False)
@@ -71,12 +80,29 @@ def main(args: Sequence[str] | None = None) -> int:
     except click.Abort:
         click.echo("interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # Click exits by itself when a pipe breaks, and for no other reason.
+        _discard_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.filename is not None or error.errno not in NO_OUTPUT:
+            return _failed(error)
+        _discard_output()
+        return _lost_output(error.strerror or str(error))
     except Exception as error:  # noqa: BLE001  the last line of defence: no traceback for a user
         return _failed(error)
     return status if isinstance(status, int) else 0
+
+
+def _discard_output() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter's own last flush does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _lost_output(why: str) -> int:
+    """Say that standard output takes nothing, where standard error still does, and return the exit code."""
+    with contextlib.suppress(OSError):
+        click.echo(f"error: standard output cannot be written: {why}", err=True)
+    return InputError.exit_code
 
 
 def _failed(error: Exception) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from syccl.collective import Op
 from syccl.errors import InputError
-from syccl.units import format_size
+from syccl.units import clipped, format_size
 
 PROGRAM = ".xml"
 SCHEDULE = ".json"
@@ -44,10 +44,14 @@ def checked_outputs(paths: Sequence[Path], *, force: bool) -> None:
 
 
 def _check_free(path: Path, *, force: bool) -> None:
-    if path.is_dir():
+    try:
+        folder, taken = path.is_dir(), os.path.lexists(path)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
+    if folder:
         msg = f"output {str(path)!r} is a directory; give the name of a file"
         raise InputError(msg)
-    if os.path.lexists(path) and not force:
+    if taken and not force:
         msg = f"output {str(path)!r} exists; --force replaces it, -o chooses another name"
         raise InputError(msg)
 
@@ -56,12 +60,14 @@ def _check_writable(path: Path) -> None:
     try:
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             pass
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         raise _unwritable(path, error) from error
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"output {str(path)!r} cannot be written: {error.strerror or error}; choose another with -o")
+def _unwritable(path: Path, error: Exception) -> InputError:
+    """Return the error to raise; a loop of symbolic links shows as RuntimeError, a null byte as ValueError."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return InputError(f"output {clipped(str(path))} cannot be written: {reason or error}; choose another with -o")
 
 
 def write_all(texts: Mapping[Path, str], *, force: bool) -> None:
@@ -78,18 +84,30 @@ def write_all(texts: Mapping[Path, str], *, force: bool) -> None:
             made[path] = _write_beside(path, text)
         for path in texts:
             _check_free(path, force=force)
-        for path in texts:
-            made[path].replace(path.resolve())
-            del made[path]
+        _place_all(made, force=force)
     finally:
         for temporary in made.values():
             temporary.unlink(missing_ok=True)
 
 
+def _place_all(made: dict[Path, Path], *, force: bool) -> None:
+    """Move every temporary file to its place and take it off ``made``; on an error no new file is left."""
+    placed: list[Path] = []
+    for path in tuple(made):
+        try:
+            made[path].replace(path.resolve())
+        except (OSError, RuntimeError) as error:
+            for other in () if force else placed:
+                other.unlink(missing_ok=True)
+            raise _unwritable(path, error) from error
+        placed.append(path)
+        del made[path]
+
+
 def _write_beside(path: Path, text: str) -> Path:
     """Write a temporary file in the folder of ``path`` and return its name; nothing is left on an error."""
     place = path.resolve()
-    temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    temporary = place.with_name(f".syccl.{os.getpid()}{place.suffix}.tmp")
     try:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

@@ -20,7 +20,7 @@ class Progress:
 
     def __init__(self, *, quiet: bool, patience_s: float = PATIENCE_S) -> None:
         """Start silent; ``quiet`` keeps it so."""
-        self._enabled = not quiet and sys.stderr.isatty()
+        self._enabled = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._timer = threading.Timer(patience_s, self._begin)
         self._timer.daemon = True
         self._lock = threading.Lock()

@@ -106,6 +106,36 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert (done.returncode, done.stderr) in [(0, ""), (141, "")]
 
 
+def shell(redirection: str) -> subprocess.CompletedProcess[str]:
+    command = f"{sys.executable} -m syccl topo schema {redirection}"
+    root = Path(__file__).parent.parent.parent
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, cwd=root)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_output_is_one_line_and_3() -> None:
+    done = shell(">/dev/full")
+    assert (done.returncode, done.stderr) == (3, "error: standard output cannot be written: No space left on device\n")
+
+
+def test_a_closed_output_is_one_line_and_3() -> None:
+    done = shell(">&-")
+    assert (done.returncode, done.stderr) == (3, "error: standard output cannot be written: it is closed\n")
+
+
+def test_a_pipe_without_a_reader_is_141() -> None:
+    done = shell("| true; exit ${PIPESTATUS[0]}")
+    assert (done.returncode, done.stderr) in [(141, ""), (0, "")]
+
+
+def test_the_exit_of_click_on_a_broken_pipe_is_141(
+    failing: Callable[[BaseException], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "_discard_output", lambda: None)
+    failing(SystemExit(1))
+    assert door.main([]) == 141
+
+
 def test_python_m_syccl_is_the_same_door() -> None:
     root = Path(__file__).parent.parent.parent
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -102,4 +103,39 @@ def test_force_replaces_the_file_behind_a_symbolic_link(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(UnicodeEncodeError):
         write_all({tmp_path / "a.xml": "good", tmp_path / "a.json": "\ud800"}, force=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".xml", "/".join(["b" * 200] * 30) + ".xml"])
+def test_a_name_that_is_too_long_is_refused_before_the_work(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be written: File name too long") as caught:
+        checked_outputs([tmp_path / name], force=False)
+    assert len(str(caught.value)) < 200
+
+
+def test_the_longest_name_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 251 + ".xml")
+    checked_outputs([path], force=False)
+    write_all({path: "new"}, force=False)
+    assert path.read_text() == "new"
+
+
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.symlink_to(path)
+    with pytest.raises(InputError, match="cannot be written"):
+        checked_outputs([path], force=True)
+
+
+def test_a_failed_move_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if target.suffix == ".json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(InputError, match="No space left"):
+        write_all({tmp_path / "a.xml": "good", tmp_path / "a.json": "good"}, force=False)
     assert list(tmp_path.iterdir()) == []
