@@ -10,7 +10,7 @@ from syccl.topology.catalog import load_topology
 
 SIZE_BYTES = 16 * 2**20
 
-topology = load_topology("a100x16")
+topology = load_topology("a100x8")
 made = synthesize(topology, op_named("allgather"), Options(size_bytes=SIZE_BYTES))
 
 print(f"{made.demand.op.name} of {SIZE_BYTES} bytes over {topology.ranks} GPUs in {made.demand.chunks} chunks")
