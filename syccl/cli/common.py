@@ -26,7 +26,11 @@ topo_option = click.option(
     "--topo", required=True, metavar="FILE|NAME", help="Topology: a YAML or JSON file, or the name of a bundled one."
 )
 op_option = click.option(
-    "--op", "op_name", required=True, metavar="OP", help="Collective: allreduce, allgather, reducescatter, ..."
+    "--op",
+    "op_name",
+    required=True,
+    metavar="OP",
+    help="Collective: allreduce, allgather, reducescatter, alltoall, broadcast, reduce, gather or scatter.",
 )
 root_option = click.option(
     "--root",
@@ -34,7 +38,7 @@ root_option = click.option(
     default=0,
     show_default=True,
     metavar="RANK",
-    help="Root rank of broadcast, reduce, gather and scatter.",
+    help="Root rank, for broadcast, reduce, gather and scatter.",
 )
 size_option = click.option(
     "--size",

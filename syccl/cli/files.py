@@ -65,8 +65,10 @@ def read_plan(path: Path) -> PlanFile:
 def describe_plan(plan: Program | Schedule) -> str:
     """Return in words what a file holds."""
     from syccl.program import Program
+    from syccl.report.tables import counted
 
     if isinstance(plan, Program):
-        return f"program, {plan.collective} over {plan.size} ranks, {plan.chunks} chunks"
+        return f"program, {plan.collective} over {counted(plan.size, 'rank')}, {counted(plan.chunks, 'chunk')}"
     demand = plan.demand
-    return f"schedule, {demand.op.name} over {demand.ranks} ranks of {plan.topology.name}, {demand.chunks} chunks"
+    ranks = f"{counted(demand.ranks, 'rank')} of {plan.topology.name}"
+    return f"schedule, {demand.op.name} over {ranks}, {counted(demand.chunks, 'chunk')}"

@@ -158,13 +158,7 @@ def _tell(outcome: Outcome, *, default: bool, quiet: bool, explain: bool, as_jso
     """Print warnings to standard error, and the table or the JSON record to standard output."""
     from syccl.report import synthesis as report
 
-    ranks = outcome.synthesis.demand.ranks
-    if default and outcome.outputs[0].suffix != ".xml":
-        click.echo(
-            f"note: {ranks} GPUs: the schedule is written, not a program; ask for one with -o FILE.xml", err=True
-        )
-    if outcome.synthesis.hit_time_limit:
-        click.echo("warning: stopped at the time limit; the result depends on the speed of this machine", err=True)
+    _warn(outcome, default=default)
     if as_json:
         click.echo(report.to_json(report.record(outcome)))
     elif not quiet:
@@ -175,3 +169,19 @@ def _tell(outcome: Outcome, *, default: bool, quiet: bool, explain: bool, as_jso
         for title, table in report.explain_tables(outcome.synthesis.explain):
             click.echo(f"\n{title}:")
             show(table)
+
+
+def _warn(outcome: Outcome, *, default: bool) -> None:
+    ranks = outcome.synthesis.demand.ranks
+    if default and outcome.outputs[0].suffix != ".xml":
+        click.echo(
+            f"note: {ranks} GPUs: the schedule is written, not a program; ask for one with -o FILE.xml", err=True
+        )
+    if any(path.suffix == ".xml" for path in outcome.outputs):
+        from syccl.report.topology import tied_nics_words
+
+        tied = tied_nics_words(outcome.synthesis.topology)
+        if tied:
+            click.echo(f"warning: {tied}", err=True)
+    if outcome.synthesis.hit_time_limit:
+        click.echo("warning: stopped at the time limit; the result depends on the speed of this machine", err=True)

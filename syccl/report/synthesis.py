@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 from syccl import __version__
 from syccl.bounds import Bound, Cut, describe_cut
-from syccl.collective import Op
+from syccl.collective import Demand, Op
 from syccl.report.figures import US, Figures, figures
 from syccl.report.selection import selection, selection_words, usage_words
-from syccl.report.tables import Table
+from syccl.report.tables import Table, counted
 from syccl.units import format_rate, format_size
 
 if TYPE_CHECKING:
     from syccl.pipeline import Options, Synthesis
+    from syccl.program import Program
     from syccl.topology import Topology
 
 Record = dict[str, object]
@@ -151,7 +152,7 @@ def _symmetry_words(made: Synthesis) -> str:
     if order == 1:
         return "none used: every GPU is planned by itself"
     stand_ins = len(made.group.rank_orbits)
-    return f"order {order}: {stand_ins} of {ranks} GPUs planned, the others are copies"
+    return f"order {order}: {stand_ins} of {counted(ranks, 'GPU')} planned, the others are copies"
 
 
 def _answer_rows(outcome: Outcome) -> list[tuple[str, str]]:
@@ -211,8 +212,21 @@ def next_steps(outcome: Outcome) -> list[str]:
     if program is None or path is None:
         return []
     chosen = selection(program, outcome.options.datatype)
-    words = selection_words(chosen, outcome.options.size_bytes)
+    words = [*selection_words(chosen, outcome.options.size_bytes), *_call_words(outcome.synthesis.demand, program)]
     return ["to use it with msccl-executor-nccl:", *(f"  {line}" for line in (*usage_words(path), *words))]
+
+
+def _call_words(demand: Demand, program: Program) -> list[str]:
+    """Return which calls of the collective the program is wrong for although runtimes use it for them."""
+    words = []
+    if not program.in_place:
+        words.append("for out-of-place calls only: the send and the receive buffer must differ")
+    if demand.op.rooted:
+        words.append(
+            f"WARNING: runtimes ignore the root in the file and use it for every root; it is right only for calls "
+            f"with root {demand.root}"
+        )
+    return words
 
 
 def explain_tables(values: Mapping[str, object]) -> list[tuple[str, Table]]:

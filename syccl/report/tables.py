@@ -20,6 +20,12 @@ class Table:
     right: frozenset[int] = frozenset()
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: ``1 GPU``, ``2 switches``."""
+    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{count} {noun}{ending}"
+
+
 def render(table: Table, *, terminal: bool = False, width: int = 100) -> str:
     """Return the table as lines without a final newline.
 

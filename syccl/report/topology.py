@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from syccl.report.tables import Table
+from syccl.report.synthesis import rank_order
+from syccl.report.tables import Table, counted
 from syccl.symmetry import Group
 from syccl.topology import Kind, Topology
 from syccl.units import format_latency, format_rate
@@ -46,19 +47,18 @@ def _count(topology: Topology, kind: Kind) -> int:
 
 def topology_table(topology: Topology, group: Group, islands: Sequence[Sequence[int]]) -> Table:
     """Return what a person wants to know about a topology first."""
-    names = [topology.nodes[node].name for node in topology.gpus]
     parts = [
-        f"{topology.ranks} GPUs",
-        f"{_count(topology, Kind.NIC)} NICs",
-        f"{_count(topology, Kind.SWITCH)} switches",
+        counted(topology.ranks, "GPU"),
+        counted(_count(topology, Kind.NIC), "NIC"),
+        counted(_count(topology, Kind.SWITCH), "switch"),
     ]
     sizes = Counter(map(len, islands))
-    groups = ", ".join(f"{count} x {size} GPUs" for size, count in sorted(sizes.items(), reverse=True))
+    groups = ", ".join(f"{count} x {counted(size, 'GPU')}" for size, count in sorted(sizes.items(), reverse=True))
     rows = [
         ("topology", topology.name),
         ("nodes", ", ".join(parts)),
         ("links", f"{len(topology.links)} directed"),
-        ("ranks", f"rank i is the i-th GPU, server by server ({names[0]} .. {names[-1]})"),
+        ("ranks", rank_order(topology)),
         ("symmetry", _symmetry_words(group)),
         ("islands", groups),
     ]
@@ -68,6 +68,30 @@ def topology_table(topology: Topology, group: Group, islands: Sequence[Sequence[
 def _symmetry_words(group: Group) -> str:
     kinds = len(group.rank_orbits)
     return f"order {group.order}: {'all GPUs are alike' if kinds == 1 else f'{kinds} kinds of GPU'}"
+
+
+def tied_nics(topology: Topology) -> list[str]:
+    """Return the names of the GPUs that have several equally near NICs: linked at the same best rate and latency."""
+    return [topology.nodes[gpu].name for gpu in topology.gpus if _nearest_nics(topology, gpu) > 1]
+
+
+def _nearest_nics(topology: Topology, gpu: int) -> int:
+    links = [topology.links[link] for link in topology.out_links[gpu]]
+    order = [(-link.rate, link.latency_ps) for link in links if topology.nodes[link.dst].kind is Kind.NIC]
+    return order.count(min(order)) if order else 0
+
+
+def tied_nics_words(topology: Topology) -> str:
+    """Return that a runtime chooses among equally near NICs by itself; empty where there is no such choice."""
+    gpus = tied_nics(topology)
+    if not gpus:
+        return ""
+    more = "" if len(gpus) == 1 else f" and {counted(len(gpus) - 1, 'other GPU')}"
+    has = "has" if len(gpus) == 1 else "have"
+    return (
+        f"{gpus[0]}{more} {has} several equally near NICs; a program cannot name one, the runtime picks one of them "
+        "itself, so that the real time may differ"
+    )
 
 
 def links_table(topology: Topology) -> Table:

@@ -14,7 +14,7 @@ import pytest
 from syccl import __version__
 from syccl.collective import Demand
 from syccl.errors import GaveUpError
-from syccl.topology import Topology
+from syccl.topology import Kind, Link, Node, Topology
 from syccl.topology.yaml_file import write_yaml
 from tests.cli.run import Result, run
 from tests.report.made import Options, allgather_schedule, synthesis
@@ -214,3 +214,14 @@ def test_above_128_gpus_the_schedule_is_the_default(
     assert result.err == "note: 129 GPUs: the schedule is written, not a program; ask for one with -o FILE.xml\n"
     values = json.loads(result.out)
     assert (values["program_time_us"], values["program_ratio"]) == (None, None)
+
+
+def test_equally_near_nics_are_one_warning(capsys: Capsys, pipeline: Pipeline) -> None:
+    nics = [Node("nic0", Kind.NIC), Node("nic1", Kind.NIC)]
+    two = ring(2)
+    links = (*two.links, *(Link(0, nic, 10**9, 10**6) for nic in (2, 3)))
+    pipeline.changes = {"topology": Topology("two", (*two.nodes, *nics), links)}
+    result = synth(capsys)
+    assert result.code == 0
+    assert result.err.startswith("warning: gpu0 has several equally near NICs;")
+    assert result.err.count("\n") == 1

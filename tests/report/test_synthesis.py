@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from syccl.collective import OPS, Op
+from syccl.collective import OPS, Demand, Op, op_named
 from syccl.report.synthesis import Outcome, explain_tables, next_steps, record, size_meaning, table, to_json
 from syccl.report.tables import render
-from tests.report.made import Options, synthesis
+from tests.report.made import Options, allgather_program, synthesis
 
 XML = Path("allgather.ring2.1MiB.xml")
 
@@ -117,3 +118,13 @@ def test_single_values_and_lists_are_explained_in_tables() -> None:
 @pytest.mark.parametrize("op", OPS.values(), ids=list(OPS))
 def test_every_collective_says_what_its_size_is(op: Op) -> None:
     assert "buffer" in size_meaning(op)
+
+
+def test_a_rooted_program_warns_of_other_roots() -> None:
+    lines = next_steps(outcome(demand=Demand(op_named("broadcast"), 2, 2, 1)))
+    assert "right only for calls with root 1" in lines[-1]
+
+
+def test_a_program_for_out_of_place_calls_says_so() -> None:
+    lines = next_steps(outcome(program=replace(allgather_program(), in_place=False)))
+    assert "for out-of-place calls only" in lines[-1]

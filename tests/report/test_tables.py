@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syccl.report.tables import Table, render
+from syccl.report.tables import Table, counted, render
 
 ROWS = [("a", "1"), ("longer", "22")]
 
@@ -31,3 +31,12 @@ def test_a_terminal_gets_the_same_words() -> None:
 
 def test_brackets_are_text_on_a_terminal() -> None:
     assert "[bold]x" in render(Table([("a", "[bold]x")]), terminal=True, width=60)
+
+
+def test_one_is_singular() -> None:
+    assert [counted(1, "GPU"), counted(2, "GPU"), counted(1, "switch"), counted(0, "switch")] == [
+        "1 GPU",
+        "2 GPUs",
+        "1 switch",
+        "0 switches",
+    ]
