@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from syccl.baselines.lanes import Laned
 from syccl.errors import GaveUpError
 from syccl.lowering.lower import Lowered, lower, wirings
 from syccl.lowering.targets import Target
@@ -35,6 +36,7 @@ class Choice:
     schedule: Schedule
     lowered: Lowered | None
     trials: list[Trial]
+    winner: str
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Rules:
 
 def best_schedule(problem: Problem, found: Sequence[Plan]) -> Choice:
     """Return the plan of the fastest schedule, without a program."""
-    return Choice(found[0], _scheduled(problem, found[0]), None, [_trial(plan) for plan in found[:_SHOWN]])
+    return Choice(found[0], _scheduled(problem, found[0]), None, [_trial(p) for p in found[:_SHOWN]], found[0].name)
 
 
 def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress: Callable[[str], None]) -> Choice:
@@ -80,7 +82,26 @@ def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress
     fastest = min(lowered.seconds for _, lowered in fitting)
     close = [(plan, low) for plan, low in fitting if low.seconds <= fastest * _CLOSE_ENOUGH]
     plan, lowered = min(close, key=lambda pair: (problem.chunks(pair[0].count), pair[0].seconds, pair[1].seconds))
-    return Choice(plan, lowered.schedule, lowered, trials)
+    return Choice(plan, lowered.schedule, lowered, trials, plan.name)
+
+
+def challenged(choice: Choice, problem: Problem, rules: Rules, challengers: Iterable[tuple[str, Laned]]) -> Choice:
+    """Return the fastest of our program and of rings and trees that fit the runtime and are selected as well as ours.
+
+    It is for clusters on which the plans lower badly: nothing is written that is slower than what people use today.
+    """
+    best = choice
+    for name, laned in challengers:
+        lowered = lower(laned.schedule, laned.wiring, rules.protocol, rules.target, size_bytes=problem.size_bytes)
+        if lowered is None or best.lowered is None:
+            continue
+        trial = {"plan": name, "pieces": laned.lanes, "channels": str(laned.lanes)}
+        best.trials.append({**trial, "program_us": lowered.seconds * 1e6, "limit": lowered.excess})
+        is_selected = problem.elements % laned.schedule.demand.chunks == 0
+        spoils = not is_selected and problem.elements % choice.schedule.demand.chunks == 0
+        if lowered.excess is None and not spoils and lowered.seconds < best.lowered.seconds:
+            best = replace(best, schedule=lowered.schedule, lowered=lowered, winner=name)
+    return best
 
 
 def _contestants(problem: Problem, found: Sequence[Plan]) -> tuple[list[Plan], int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from syccl.baselines import baseline_times
+from syccl.baselines import baseline_lanes, baseline_times
 from syccl.bounds import Bound, lower_bound
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
-from syccl.contest import Choice, Rules, best_program, best_schedule
+from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
 from syccl.errors import InputError, InternalError
 from syccl.findings import Finding
 from syccl.lowering.lower import program_of
@@ -20,7 +22,7 @@ from syccl.program import Program
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
 from syccl.schedule.verify import verify_schedule
-from syccl.simulate.cost import protocol_named
+from syccl.simulate.cost import Protocol, protocol_named
 from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.price import Pricing, price, proven_bound
@@ -28,11 +30,15 @@ from syccl.sketch.quotient import Quotient
 from syccl.symmetry import Group, trivial_group
 from syccl.symmetry.automorphisms import find_group
 from syccl.symmetry.dimensions import islands
-from syccl.topology import Topology
+from syccl.topology import Topology, merged
 from syccl.topology.check import require_connected
 
 LARGEST_DEFAULT_PROGRAM = 128
 """Above this many ranks no program is made unless asked for: its file would have millions of steps."""
+
+_LONGEST_NAME = 63
+_CHUNKS_WANTED = 64
+_GOOD_PROOF = 0.99
 
 PRICED_OPS = ("allgather", "reducescatter", "allreduce")
 """Collectives of which every rank has a share of trees; these are priced by column generation."""
@@ -123,12 +129,16 @@ def synthesize(
     """
     clock = _Clock(options.time_limit_s)
     _check(topology, options)
+    topology = merged(topology)
     progress("finding symmetry")
     group = find_group(topology)
     elements = options.size_bytes // element_bytes(options.datatype)
     if op.source == op.target == "all":
-        # Chunks come in multiples of the order, and must be a power of two that cuts the elements evenly.
-        group = group.largest_part(lambda order: order & (order - 1) == 0 and elements % order == 0)
+        # Chunks come in multiples of the order, so it is a power of two, one that cuts the elements evenly where they
+        # can be cut often enough.
+        even = elements & -elements
+        most = elements if even < _CHUNKS_WANTED <= elements // _CHUNKS_WANTED else even
+        group = group.largest_part(lambda order: order & (order - 1) == 0 and order <= most)
     parts = islands(topology)
     progress("bounding")
     bound = lower_bound(topology, op, size_bytes=options.size_bytes, group=group, islands=parts, root=root)
@@ -152,12 +162,18 @@ def synthesize(
         root=root,
     )
     found = find_plans(problem, pricing, progress=progress, is_over=clock.is_over)
+    baselines: dict[str, float] = {}
     if problem.most_hops is None:
         choice = best_schedule(problem, found.plans)
     else:
         rules = Rules(protocol_named(options.protocol), EXECUTOR, options.jobs, clock.is_over)
         choice = best_program(problem, found.plans, rules, progress)
-    made = _Work(problem, bound, pricing, found, choice)
+        progress("comparing with rings and trees")
+        baselines = _baselines(problem, rules.protocol)
+        if choice.lowered is not None and choice.lowered.seconds * 1e6 > min(baselines.values(), default=math.inf):
+            lanes = baseline_lanes(topology, op, parts, size_bytes=options.size_bytes, group=group)
+            choice = challenged(choice, problem, rules, lanes)
+    made = _Work(problem, bound, pricing, found, choice, baselines)
     return _finish(made, options, clock, progress)
 
 
@@ -182,6 +198,18 @@ class _Work:
     pricing: Pricing | None
     found: Found
     choice: Choice
+    baselines: dict[str, float]
+
+
+def _baselines(problem: Problem, protocol: Protocol) -> dict[str, float]:
+    return baseline_times(
+        problem.group.topology,
+        problem.op,
+        problem.islands,
+        size_bytes=problem.size_bytes,
+        protocol=protocol,
+        group=problem.group,
+    )
 
 
 def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[str], None]) -> Synthesis:
@@ -194,16 +222,12 @@ def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[st
     program = program_time = None
     bottleneck = timed.bottleneck
     if choice.lowered is not None:
-        program = program_of(choice.lowered, protocol, name=f"{problem.op.name}.{topology.name}")
+        program = program_of(choice.lowered, protocol, name=_program_name(problem))
         _require_clean(verify_program(program, size_bytes=options.size_bytes), "program")
-        simulated = simulate_program(program, topology, size_bytes=options.size_bytes, group=problem.group)
+        symmetry = choice.schedule.symmetry
+        group = problem.group if symmetry is None else symmetry.group
+        simulated = simulate_program(program, topology, size_bytes=options.size_bytes, group=group)
         program_time, bottleneck = simulated.seconds, simulated.bottleneck
-    baselines: dict[str, float] = {}
-    if program is not None:
-        progress("comparing with rings and trees")
-        baselines = baseline_times(
-            topology, problem.op, problem.islands, size_bytes=options.size_bytes, protocol=protocol, group=problem.group
-        )
     return Synthesis(
         topology=topology,
         demand=choice.schedule.demand,
@@ -215,11 +239,17 @@ def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[st
         schedule_time_s=timed.seconds,
         program_time_s=program_time,
         bottleneck=bottleneck,
-        baselines=baselines,
+        baselines=work.baselines,
         explain=_explained(work),
         synthesis_s=clock.spent_s(),
         hit_time_limit=clock.hit,
     )
+
+
+def _program_name(problem: Problem) -> str:
+    """Return a name that every runtime's parser reads, whatever the topology is called."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{problem.op.name}.{problem.group.topology.name}")
+    return plain[:_LONGEST_NAME]
 
 
 def _require_clean(findings: Sequence[Finding], what: str) -> None:
@@ -237,7 +267,11 @@ def _require_clean(findings: Sequence[Finding], what: str) -> None:
 def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
     """Return the least time of any mix of trees over any routes, seconds."""
     share = problem.size_bytes if problem.sums_everywhere else problem.size_bytes / problem.quotient.ranks
-    return proven_bound(problem.op, problem.quotient, pricing.prices) * share
+    proven = proven_bound(problem.op, problem.quotient, pricing.prices)
+    if proven < _GOOD_PROOF * pricing.dual_bound:
+        # Other routes than the default ones are cheaper at these prices: price them too.
+        proven = price(problem.op, problem.quotient, any_route=True).dual_bound
+    return proven * share
 
 
 def _explained(work: _Work) -> dict[str, object]:
@@ -258,7 +292,7 @@ def _explained(work: _Work) -> dict[str, object]:
         "islands": len(problem.islands),
         **priced,
         "plans": len(work.found.plans),
-        "winner": work.choice.plan.name,
+        "winner": work.choice.winner,
         "winner_pieces": work.choice.plan.count,
         "trials": work.choice.trials,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from syccl.baselines.lanes import MOST_INSTANCES, Laned, copies_of
 from syccl.baselines.ring import ring_lanes
 from syccl.baselines.rings import Islands
@@ -49,6 +51,18 @@ def baseline_times(
     }
     times = {name: _seconds(lanes, protocol, size_bytes) for name, lanes in made.items() if lanes is not None}
     return {name: seconds * 1e6 for name, seconds in times.items() if seconds is not None}
+
+
+def baseline_lanes(
+    topology: Topology, op: Op, islands: Islands, *, size_bytes: int, group: Group | None = None
+) -> Iterator[tuple[str, Laned]]:
+    """Yield rings and trees with 1, 2 and 4 copies of each lane, by name, that real programs can be made of."""
+    for copies in (1, 2, 4):
+        ring = ring_lanes(topology, op, islands, group=group, copies=copies)
+        tree = tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group, copies=copies)
+        for name, made in (("ring", ring), ("tree", tree)):
+            if made is not None and made.lanes <= EXECUTOR.channels:
+                yield f"{name}, {copies} instances" if copies > 1 else name, made
 
 
 def _seconds(made: Laned, protocol: Protocol, size_bytes: int) -> float | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
-from syccl.planning.staged import staged_plans
+from syccl.planning.staged import nearest_plans, staged_plans
 from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_plans
-from syccl.sketch.model import Piece
+from syccl.sketch.model import Hop, Piece
 from syccl.sketch.price import Pricing
 from syccl.solve.trees import Solver
 
@@ -48,8 +48,7 @@ def find_plans(
             found.append(plan)
             if is_over():
                 break
-        found.sort(key=lambda plan: (plan.seconds, plan.count, plan.name))
-        return Found(found, solver)
+        return Found(_ranked(found), solver)
     for plan in routed_plans(problem):
         found.append(plan)
         if is_over():
@@ -63,8 +62,16 @@ def find_plans(
     if problem.is_short and not is_over():
         progress("searching staged sketches")
         found += staged_plans(problem)
-    found.sort(key=lambda plan: (plan.seconds, plan.count, plan.name))
-    return Found(found, solver)
+        found += nearest_plans(problem)
+    return Found(_ranked(found), solver)
+
+
+def _ranked(found: Sequence[Plan]) -> list[Plan]:
+    """Return plans by time, those of the same hops only once."""
+    distinct: dict[tuple[tuple[Hop, ...], ...], Plan] = {}
+    for plan in sorted(found, key=lambda plan: (plan.seconds, plan.count, plan.name)):
+        distinct.setdefault(tuple(sorted(tuple(sorted(piece.hops)) for piece in plan.pieces)), plan)
+    return list(distinct.values())
 
 
 def _gap(problem: Problem, found: Sequence[Plan]) -> float:

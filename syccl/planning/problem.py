@@ -21,6 +21,10 @@ LATENCY_RULES = 4.0
 """Below this many latency bounds a bandwidth bound is too small for many pieces to pay."""
 
 _LATENCY_MATTERS = 50.0
+_PIECES_WANTED = 8
+ROWS_AMONG_SERVERS = 16_000
+"""Hops of the longest plan where trees only choose how to go between servers."""
+_FEW_ROOTS = 8
 _ROWS_OF_PLAN = 6_000
 """Hops of the longest plan."""
 
@@ -105,6 +109,21 @@ class Problem:
             return count * self.group.order
         return count if self.is_rooted and not self.sends_to_one else count * self.quotient.ranks
 
+    @property
+    def few(self) -> int:
+        """Number of pieces that is enough where latency counts most; allreduce counts the pieces of all roots."""
+        return FEW_PIECES * (self.roots if self.sums_everywhere else 1)
+
+    @cached_property
+    def joins_servers(self) -> bool:
+        """Whether the islands are servers, each behaving as one switch, though perhaps unlike."""
+        return len(self.islands) > 1 and all(self.ground.is_switch) and min(map(len, self.islands)) > 1
+
+    @property
+    def wants_many_rows(self) -> bool:
+        """Whether servers are joined with hardly any symmetry, where only long plans load all connections evenly."""
+        return self.joins_servers and self.roots > _FEW_ROOTS
+
     @cached_property
     def piece_counts(self) -> tuple[int, ...]:
         """Powers of two that cut the elements evenly and keep plans, chunks and programs small enough, ascending.
@@ -114,15 +133,24 @@ class Problem:
         """
         counts = [c for c in (1 << i for i in range(16)) if self._cuts_evenly(c) and self.chunks(c) <= MAX_CHUNKS]
         if self.bandwidth_s < LATENCY_RULES * self.latency_s:
-            counts = [c for c in counts if c <= FEW_PIECES]
-        counts = [c for c in counts if self.rows(c) <= _ROWS_OF_PLAN or c <= FEW_PIECES]
+            counts = [c for c in counts if c <= self.few]
+        most = ROWS_AMONG_SERVERS if self.wants_many_rows else _ROWS_OF_PLAN
+        counts = [c for c in counts if self.rows(c) <= most or c <= FEW_PIECES]
         return tuple(c for c in counts if self.fits(c)) or (1,)
 
     def _cuts_evenly(self, count: int) -> bool:
+        """Return whether the runtime would select a file of that many pieces at this size.
+
+        Where only a few pieces would be, any number is taken, as so few are slow: the nearest sizes that are selected
+        are close by.
+        """
         if self.chunks(1) != self.quotient.ranks or self.sums_everywhere:
-            return self.elements % self.chunks(count) == 0
-        share, rest = divmod(self.elements, self.quotient.ranks)
-        return count <= share and (rest != 0 or share % count == 0)
+            units, rest = self.elements // self.chunks(1), self.elements % self.chunks(1)
+        else:
+            units, rest = divmod(self.elements, self.quotient.ranks)
+        if units >= _PIECES_WANTED**2 and (rest or units & -units < _PIECES_WANTED):
+            return count <= units
+        return rest == 0 and units % count == 0
 
     def rows(self, count: int) -> int:
         """Return the hops of a plan with ``count`` pieces: of trees, or of direct paths."""
@@ -140,9 +168,8 @@ class Problem:
 
     @cached_property
     def grounds(self) -> tuple[Ground, ...]:
-        """The ground, and where islands are irregular or unlike also one without islands."""
-        alike = len({len(members) for members in self.islands}) == 1 and all(self.ground.is_switch)
-        if alike or len(self.islands) == 1:
+        """The ground, and where islands are irregular also one without islands."""
+        if self.joins_servers or len(self.islands) == 1:
             return (self.ground,)
         return (self.ground, Ground(self.quotient, (tuple(range(self.quotient.ranks)),)))
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+import numpy as np
+
 from syccl.planning.problem import Plan, Problem, make_plan
-from syccl.sketch.model import Hop, Piece
+from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
 from syccl.sketch.search import Sketch, spreading_sketches, summing_sketches
 
 _MIXED_SKETCHES = 5
 _MIX_COUNTS = (2, 4, 8)
+_ROOTS_OF_TREES = 64
 _PAIRS_IN_MORE_PIECES = 3
 _ROWS_OF_MIX = 3_000
 
@@ -27,6 +30,43 @@ def staged_plans(problem: Problem) -> list[Plan]:
     order = sorted(range(len(singles)), key=lambda i: (singles[i].seconds, i))
     best = [sketches[i] for i in order[:_MIXED_SKETCHES]]
     return singles + _mixes(problem, best)
+
+
+def nearest_plans(problem: Problem) -> list[Plan]:
+    """Return plans of the fewest pieces over trees of least latency; allreduce at the roots that are nearest to all."""
+    count = problem.piece_counts[0]
+    trees = {root: _nearest_tree(problem, root) for root in problem.root_ranks[:_ROOTS_OF_TREES]}
+    if problem.sums_everywhere:
+        central = sorted(trees, key=lambda root: (trees[root][1], root))
+        roots = [central[i % len(central)] for i in range(count)]
+        pieces = [Piece(root, both_trees(root, trees[root][0], trees[root][0]), "nearest") for root in roots]
+    elif len(trees) < problem.roots:
+        return []
+    else:
+        make = in_tree if problem.op.reduces else out_tree
+        pieces = [
+            Piece(root, make(root, trees[root][0]), "nearest") for _ in range(count) for root in problem.root_ranks
+        ]
+    return [make_plan(problem, "trees of least latency", tuple(pieces), count)]
+
+
+def _nearest_tree(problem: Problem, root: int) -> tuple[dict[int, int], float]:
+    """Return the tree of least latency from a rank as child -> parent, and seconds to its farthest rank."""
+    q = problem.quotient
+    latency = np.where(problem.ground.routed, q.class_latencies_s[q.arc_class], np.inf)
+    if problem.op.reduces and not problem.sums_everywhere:
+        latency = latency.T
+    reached = np.full(q.ranks, np.inf)
+    reached[root] = 0.0
+    parent: dict[int, int] = {}
+    waiting = set(range(q.ranks))
+    while waiting:
+        near = min(waiting, key=lambda rank: (reached[rank], rank))
+        waiting.remove(near)
+        for rank in sorted(waiting):
+            if reached[near] + latency[near, rank] < reached[rank]:
+                reached[rank], parent[rank] = reached[near] + latency[near, rank], near
+    return parent, float(reached.max())
 
 
 def _mixes(problem: Problem, sketches: Sequence[Sketch]) -> list[Plan]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from syccl.planning.problem import FEW_PIECES, LATENCY_RULES, Plan, Problem, make_plan
+from syccl.planning.problem import FEW_PIECES, LATENCY_RULES, ROWS_AMONG_SERVERS, Plan, Problem, make_plan
 from syccl.sketch.combine import combine
 from syccl.sketch.ground import Ground
 from syccl.sketch.grow import Shape, TreeRouter
@@ -36,7 +36,7 @@ _LARGEST_COMBINATION = 256
 
 def routed_plans(problem: Problem) -> Iterable[Plan]:
     """Yield plans of trees routed one by one, those of most pieces first."""
-    budget = _ROWS_IN_ALL
+    budget = 2 * ROWS_AMONG_SERVERS if problem.wants_many_rows else _ROWS_IN_ALL
     for count in _routed_counts(problem):
         for ground, shape in itertools.product(problem.grounds, (Shape(), Shape(relays=3), Shape(wave="star"))):
             if not _is_worth(problem, ground, count, shape) or (problem.rows(count) > budget and count > 1):
@@ -48,7 +48,8 @@ def routed_plans(problem: Problem) -> Iterable[Plan]:
 
 def _routed_counts(problem: Problem) -> list[int]:
     """Return the numbers of pieces to route trees for, largest first; where bandwidth rules, few of them will do."""
-    counts = [c for c in problem.piece_counts if problem.rows(c) <= _ROWS_ROUTED or c <= FEW_PIECES]
+    most = ROWS_AMONG_SERVERS if problem.wants_many_rows else _ROWS_ROUTED
+    counts = [c for c in problem.piece_counts if problem.rows(c) <= most or c <= FEW_PIECES]
     if problem.bandwidth_s > _BANDWIDTH_RULES * problem.latency_s:
         counts = sorted({*counts[:1], *counts[-_ROUTED_COUNTS:]})
     return counts[::-1] or [1]

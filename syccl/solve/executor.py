@@ -9,13 +9,18 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_MOST_JOBS = 16
+"""There is never more to do at the same time."""
+
+
 def ordered_results(work: Callable[[Item], Result], items: Sequence[Item], *, jobs: int) -> Iterator[Result]:
     """Yield ``work(item)`` for every item in order; lazily with one job.
 
     With more jobs joblib runs them, on the backend that the caller set up (``joblib.parallel_config``): local processes
     by default, Dask or Ray on a cluster. ``work`` and items must then be picklable.
     """
-    if jobs == 1 or len(items) < 2:
+    jobs = min(jobs, len(items), _MOST_JOBS)
+    if jobs <= 1:
         yield from map(work, items)
         return
     from joblib import Parallel, delayed

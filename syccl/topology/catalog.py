@@ -9,6 +9,7 @@ from syccl.errors import InputError
 from syccl.topology.edge_list import read_edge_list
 from syccl.topology.model import Topology
 from syccl.topology.naming import did_you_mean
+from syccl.topology.parallel import merged
 from syccl.topology.yaml_file import read_yaml
 from syccl.topology.yaml_tree import MOST_CHARACTERS
 
@@ -26,7 +27,7 @@ def bundled_topologies() -> tuple[str, ...]:
 
 
 def load_topology(spec: str) -> Topology:
-    """Return the topology that a command line names.
+    """Return the topology that a command line names, its parallel links merged.
 
     Parameters
     ----------
@@ -41,11 +42,11 @@ def load_topology(spec: str) -> Topology:
     """
     path = Path(spec)
     if _is_readable(path):
-        return read_topology(_text(path), source=spec)
+        return merged(read_topology(_text(path), source=spec))
     name = re.sub(r"\.ya?ml\Z", "", spec)
     bundled = bundled_topologies()
     if name in bundled:
-        return read_yaml(_text(_bundled_folder() / f"{name}.yaml"), source=f"{name}.yaml")
+        return merged(read_yaml(_text(_bundled_folder() / f"{name}.yaml"), source=f"{name}.yaml"))
     near = did_you_mean(path.stem, bundled)
     msg = f"topology {spec!r} is neither a file nor a bundled topology{near or ';'} run `syccl topo list`"
     raise InputError(msg)
