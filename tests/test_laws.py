@@ -26,7 +26,7 @@ from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.model import Hop
 from syccl.symmetry.automorphisms import find_group
 from syccl.symmetry.dimensions import islands
-from syccl.topology import Topology, default_route
+from syccl.topology import Topology, default_route, merged
 from tests.problems import ENGINE_OPS, contributions
 from tests.schedule.tiny import altered, without
 from tests.strategies import damaged, mesh, one_switch, ring, scrambled, symmetric_topologies, topologies, two_servers
@@ -35,12 +35,12 @@ SIZES = (240, 960, 15_360, 61_440, 960_960)
 """Bytes: multiples of 4 * 60, so that shards of 2 to 6 ranks are whole; the largest has few even cuts."""
 
 small = st.one_of(
-    topologies(max_gpus=5),
+    topologies(max_gpus=5).map(merged),
     st.builds(ring, st.integers(2, 6), one_way=st.booleans()),
     st.builds(mesh, st.integers(2, 4)),
     st.builds(one_switch, st.integers(2, 6)),
     st.builds(two_servers, st.integers(2, 3), st.integers(1, 3), nics=st.sampled_from([1, 2]), rails=st.booleans()),
-    damaged(st.one_of(topologies(min_gpus=3, max_gpus=5), st.builds(two_servers, st.just(2)))),
+    damaged(st.one_of(topologies(min_gpus=3, max_gpus=5), st.builds(two_servers, st.just(2)))).map(merged),
 )
 ops = st.sampled_from(ENGINE_OPS)
 

@@ -148,6 +148,8 @@ class Problem:
             units, rest = self.elements // self.chunks(1), self.elements % self.chunks(1)
         else:
             units, rest = divmod(self.elements, self.quotient.ranks)
+        if rest and not self.sums_everywhere:
+            return count <= units
         if units >= _PIECES_WANTED**2 and (rest or units & -units < _PIECES_WANTED):
             return count <= units
         return rest == 0 and units % count == 0

@@ -35,26 +35,26 @@ def staged_plans(problem: Problem) -> list[Plan]:
 def nearest_plans(problem: Problem) -> list[Plan]:
     """Return plans of the fewest pieces over trees of least latency; allreduce at the roots that are nearest to all."""
     count = problem.piece_counts[0]
-    trees = {root: _nearest_tree(problem, root) for root in problem.root_ranks[:_ROOTS_OF_TREES]}
+    roots = problem.root_ranks[:_ROOTS_OF_TREES]
+    inward = {root: _nearest_tree(problem, root, inward=True) for root in roots} if problem.op.reduces else {}
+    outward = {root: _nearest_tree(problem, root, inward=False) for root in roots} if problem.op.target == "all" else {}
     if problem.sums_everywhere:
-        central = sorted(trees, key=lambda root: (trees[root][1], root))
-        roots = [central[i % len(central)] for i in range(count)]
-        pieces = [Piece(root, both_trees(root, trees[root][0], trees[root][0]), "nearest") for root in roots]
-    elif len(trees) < problem.roots:
+        central = sorted(roots, key=lambda root: (inward[root][1] + outward[root][1], root))
+        chosen = [central[i % len(central)] for i in range(count)]
+        pieces = [Piece(root, both_trees(root, inward[root][0], outward[root][0]), "nearest") for root in chosen]
+    elif len(roots) < problem.roots:
         return []
     else:
-        make = in_tree if problem.op.reduces else out_tree
-        pieces = [
-            Piece(root, make(root, trees[root][0]), "nearest") for _ in range(count) for root in problem.root_ranks
-        ]
+        trees = {root: in_tree(root, inward[root][0]) if inward else out_tree(root, outward[root][0]) for root in roots}
+        pieces = [Piece(root, trees[root], "nearest") for _ in range(count) for root in roots]
     return [make_plan(problem, "trees of least latency", tuple(pieces), count)]
 
 
-def _nearest_tree(problem: Problem, root: int) -> tuple[dict[int, int], float]:
-    """Return the tree of least latency from a rank as child -> parent, and seconds to its farthest rank."""
+def _nearest_tree(problem: Problem, root: int, *, inward: bool) -> tuple[dict[int, int], float]:
+    """Return the tree of least latency from (or to) a rank as child -> parent, and seconds to its farthest rank."""
     q = problem.quotient
     latency = np.where(problem.ground.routed, q.class_latencies_s[q.arc_class], np.inf)
-    if problem.op.reduces and not problem.sums_everywhere:
+    if inward:
         latency = latency.T
     reached = np.full(q.ranks, np.inf)
     reached[root] = 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from syccl.planning import account, find_plans
@@ -52,10 +54,16 @@ def test_irregular_islands_are_given_to_the_constraint_program() -> None:
     problem, pricing = problem_of(ring(5), "allreduce", 1 << 12)
     found = find_plans(problem, pricing)
     assert found.solver.solved > 0
-    solved = next(plan for plan in found.plans if plan.name == SOLVED)
+    solved = replace(found.plans[0], name=SOLVED)
     accounted = account(problem, solved, found.solver)
     assert accounted["sub_demands_cp_sat"] == found.solver.solved
     assert accounted["sub_demands_closed_form"] == accounted["sub_demands_list_schedule"] == 0
+
+
+def test_plans_of_the_same_hops_compete_once() -> None:
+    found = find_plans(*problem_of(one_switch(4), "allreduce", 1 << 12)).plans
+    hops = [sorted(sorted(piece.hops) for piece in plan.pieces) for plan in found]
+    assert all(hops[i] not in hops[:i] for i in range(len(hops)))
 
 
 def test_trees_in_and_out_are_joined_better_than_one_after_the_other() -> None:

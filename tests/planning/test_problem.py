@@ -65,10 +65,10 @@ def test_rows_are_the_hops_of_a_plan_of_trees(op: str) -> None:
 
 @pytest.mark.parametrize(
     ("topology", "grounds"),
-    [(two_servers(4), 1), (one_switch(4), 1), (ring(5), 1), (two_servers(2, 3), 2)],
-    ids=["alike", "switch", "ring", "unlike"],
+    [(two_servers(4), 1), (one_switch(4), 1), (ring(5), 1), (two_servers(2, 3), 1), (two_servers(2, 1), 2)],
+    ids=["alike", "switch", "ring", "unlike servers", "irregular"],
 )
-def test_unlike_islands_are_also_planned_without_islands(topology, grounds: int) -> None:
+def test_irregular_islands_are_also_planned_without_islands(topology, grounds: int) -> None:
     problem, _ = problem_of(topology, "allgather", 1 << 14)
     assert len(problem.grounds) == grounds
     assert problem.grounds[0] is problem.ground
