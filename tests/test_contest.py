@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from syccl.contest import Choice, Rules, best_program, best_schedule
+from syccl.baselines import baseline_lanes
+from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
 from syccl.errors import GaveUpError
 from syccl.lowering.targets import EXECUTOR, Target
 from syccl.planning import Plan, Problem, find_plans
+from syccl.schedule.verify import verify_schedule
 from syccl.simulate.cost import PROTOCOLS
 from syccl.topology import Topology
 from tests.problems import problem_of
@@ -87,3 +89,20 @@ def test_an_exchange_that_blocks_on_few_channels_is_given_more() -> None:
     assert choice.lowered is not None
     assert choice.lowered.wiring.channels > max(int(str(channels)) for channels in stuck)
     assert choice.lowered.seconds <= 1.1 * exchange.seconds
+
+
+def test_a_ring_takes_the_place_of_a_slower_program_that_it_is_selected_like() -> None:
+    topology = one_switch(4)
+    problem, plans = found(topology, "allreduce", 64 << 20)
+    rules = Rules(PROTOCOLS["Simple"], EXECUTOR, 1, lambda: False)
+    choice = program(problem, plans)
+    assert choice.lowered is not None
+    slow = replace(choice, lowered=replace(choice.lowered, seconds=1.0))
+    lanes = list(baseline_lanes(topology, problem.op, problem.islands, size_bytes=problem.size_bytes))
+    won = challenged(slow, problem, rules, lanes)
+    assert won.lowered is not None
+    assert won.winner.startswith(("ring", "tree"))
+    assert won.lowered.seconds < 1.0
+    assert verify_schedule(won.schedule) == ()
+    fast = replace(choice, lowered=replace(choice.lowered, seconds=0.0))
+    assert challenged(fast, problem, rules, lanes).winner == choice.winner
