@@ -24,6 +24,8 @@ from syccl.simulate.machine import DryRun, recorded
 _SPARE = 1.2
 """Channels are counted so that one fifth of a thread block's rate is left over."""
 _CHANNEL_TRIALS = 2
+_SHORT_S = 30e-6
+"""Below this time more channels are tried: few messages fit into a connection, so waiting for slots counts."""
 _COPY_SHARE = 0.5
 """Local copies should take no more than this share of the whole time."""
 
@@ -84,7 +86,10 @@ def wirings(
     ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
     most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
     base = 1 << (needed - 1).bit_length()
-    numbers = sorted({min(n, most) for n in (needed, base, 2 * base)})[-_CHANNEL_TRIALS:]
+    if about_s < _SHORT_S:
+        numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base, most)})
+    else:
+        numbers = sorted({min(n, most) for n in (needed, base, 2 * base)})[-_CHANNEL_TRIALS:]
     found = [Wiring(n, copy_blocks=copies) for n in numbers]
     loops = chunk_loop(chunk_bytes, protocol).iterations > 1
     mixed = bool(schedule.transfers.reduce.any()) and not bool(schedule.transfers.reduce.all())
