@@ -87,7 +87,7 @@ def wirings(
     most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
     base = 1 << (needed - 1).bit_length()
     if about_s < _SHORT_S:
-        numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base, most)})
+        numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base)})
     else:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base)})[-_CHANNEL_TRIALS:]
     found = [Wiring(n, copy_blocks=copies) for n in numbers]
