@@ -78,7 +78,7 @@ def test_a_connection_gets_as_many_channels_as_its_bytes_need() -> None:
     message = SIZE / 4
     for rate, channels in ((0.5, 1), (0.9, 2), (1.9, 4), (3.0, 4), (3.5, 8)):
         about = message / (rate * THREAD_BLOCK_RATE)
-        assert [w.channels for w in wired(schedule, about_s=about)][:2] == [channels, 2 * channels]
+        assert {channels, 2 * channels} <= {w.channels for w in wired(schedule, about_s=about)}
 
 
 def test_short_programs_are_tried_on_more_channels() -> None:
