@@ -21,9 +21,11 @@ _CLOSE_ENOUGH = 1.01
 """Of programs within this factor of the fastest, that of fewest chunks wins, then that of the fastest schedule."""
 _LOWERED = 3
 _LOWERED_FOR_LATENCY = 6
-_HOPELESS = 1.5
 """Plans that are lowered; more where schedules say little about programs: at sizes where latency counts."""
+_HOPELESS = 1.5
+"""Plans of few pieces are lowered while their schedules take no longer than this factor of the fastest."""
 _SHOWN = 8
+"""Plans that are told of where none is lowered."""
 
 Trial = dict[str, object]
 
@@ -37,6 +39,11 @@ class Choice:
     lowered: Lowered | None
     trials: list[Trial]
     winner: str
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether a ring or tree took the place of the plan."""
+        return self.winner != self.plan.name
 
 
 @dataclass(frozen=True)

@@ -283,8 +283,12 @@ def _explained(work: _Work) -> dict[str, object]:
             "columns": len(pricing.columns),
             "lp_value_s_per_byte": pricing.lp_value,
             "dual_bound_s_per_byte": pricing.dual_bound,
-            **account(problem, work.choice.plan, work.found.solver),
         }
+    ours: dict[str, object] = {}
+    if not work.choice.is_baseline:
+        ours = {"winner_pieces": work.choice.plan.count}
+        if pricing is not None:
+            ours |= account(problem, work.choice.plan, work.found.solver)
     return {
         "symmetry_order": problem.group.order,
         "root_orbits": problem.roots,
@@ -293,6 +297,6 @@ def _explained(work: _Work) -> dict[str, object]:
         **priced,
         "plans": len(work.found.plans),
         "winner": work.choice.winner,
-        "winner_pieces": work.choice.plan.count,
+        **ours,
         "trials": work.choice.trials,
     }

@@ -102,6 +102,8 @@ def test_a_ring_takes_the_place_of_a_slower_program_that_it_is_selected_like() -
     won = challenged(slow, problem, rules, lanes)
     assert won.lowered is not None
     assert won.winner.startswith(("ring", "tree"))
+    assert won.is_baseline
+    assert not choice.is_baseline
     assert won.lowered.seconds < 1.0
     assert verify_schedule(won.schedule) == ()
     fast = replace(choice, lowered=replace(choice.lowered, seconds=0.0))
