@@ -18,6 +18,7 @@ from syccl.findings import Finding
 from syccl.lowering.lower import program_of
 from syccl.lowering.targets import EXECUTOR
 from syccl.planning import Found, Problem, account, find_plans
+from syccl.prepare import Prepared, prepare
 from syccl.program import Program
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
@@ -26,22 +27,14 @@ from syccl.simulate.cost import Protocol, protocol_named
 from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.price import Pricing, price, proven_bound
-from syccl.sketch.quotient import Quotient
-from syccl.symmetry import Group, trivial_group
-from syccl.symmetry.automorphisms import find_group
-from syccl.symmetry.dimensions import islands
-from syccl.topology import Topology, merged
-from syccl.topology.check import require_connected
+from syccl.symmetry import Group
+from syccl.topology import Topology
 
 LARGEST_DEFAULT_PROGRAM = 128
 """Above this many ranks no program is made unless asked for: its file would have millions of steps."""
 
 _LONGEST_NAME = 63
-_CHUNKS_WANTED = 64
 _GOOD_PROOF = 0.99
-
-PRICED_OPS = ("allgather", "reducescatter", "allreduce")
-"""Collectives of which every rank has a share of trees; these are priced by column generation."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +84,20 @@ class Synthesis:
     hit_time_limit: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What was found for one size, before verification; ``baselines`` are in microseconds."""
+
+    problem: Problem
+    bound: Bound
+    pricing: Pricing | None
+    found: Found
+    choice: Choice
+    baselines: dict[str, float]
+
+
 @dataclass
-class _Clock:
+class Clock:
     """Wall clock of one synthesis; only a time limit given by the user may change what is made."""
 
     limit_s: float | None
@@ -100,9 +105,11 @@ class _Clock:
     hit: bool = False
 
     def spent_s(self) -> float:
+        """Return the seconds since it was made."""
         return time.monotonic() - self.began
 
     def is_over(self) -> bool:
+        """Return whether the limit is past, and remember it."""
         if self.limit_s is not None and self.spent_s() > self.limit_s:
             self.hit = True
         return self.hit
@@ -127,40 +134,21 @@ def synthesize(
     InternalError
         When the result fails verification.
     """
-    clock = _Clock(options.time_limit_s)
-    _check(topology, options)
-    topology = merged(topology)
-    progress("finding symmetry")
-    group = find_group(topology)
-    elements = options.size_bytes // element_bytes(options.datatype)
-    if op.source == op.target == "all":
-        # Chunks come in multiples of the order, so it is a power of two, one that cuts the elements evenly where they
-        # can be cut often enough.
-        even = elements & -elements
-        most = elements if even < _CHUNKS_WANTED <= elements // _CHUNKS_WANTED else even
-        group = group.largest_part(lambda order: order & (order - 1) == 0 and order <= most)
-    parts = islands(topology)
-    progress("bounding")
-    bound = lower_bound(topology, op, size_bytes=options.size_bytes, group=group, islands=parts, root=root)
-    if op.rooted:
-        group = trivial_group(topology)
-    quotient = Quotient.of(topology, group)
-    progress("pricing trees")
-    pricing = price(op, quotient) if op.name in PRICED_OPS else None
-    problem = Problem(
-        op=op,
-        size_bytes=options.size_bytes,
-        elements=elements,
-        group=group,
-        quotient=quotient,
-        islands=parts,
-        unit_s_per_byte=0.0 if pricing is None else pricing.lp_value,
-        bandwidth_s=bound.bandwidth_s,
-        latency_s=bound.latency_s,
-        bound_s=bound.seconds,
-        most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
-        root=root,
-    )
+    clock = Clock(options.time_limit_s)
+    check_options(options)
+    prepared = prepare(topology, op, root=root, progress=progress)
+    return _finish(solve(prepared, options, clock, progress), options, clock, progress)
+
+
+def solve(prepared: Prepared, options: Options, clock: Clock, progress: Callable[[str], None]) -> Solved:
+    """Return the best plan that was found for one size and the order of its program, not yet verified.
+
+    Raises
+    ------
+    GaveUpError
+        When no program fits the limits of the runtime.
+    """
+    problem, bound, pricing = _posed(prepared, options, progress)
     found = find_plans(problem, pricing, progress=progress, is_over=clock.is_over)
     baselines: dict[str, float] = {}
     if problem.most_hops is None:
@@ -171,10 +159,46 @@ def synthesize(
         progress("comparing with rings and trees")
         baselines = _baselines(problem, rules.protocol)
         if choice.lowered is not None and choice.lowered.seconds * 1e6 > min(baselines.values(), default=math.inf):
-            lanes = baseline_lanes(topology, op, parts, size_bytes=options.size_bytes, group=group)
+            lanes = baseline_lanes(
+                prepared.topology, prepared.op, prepared.islands, size_bytes=options.size_bytes, group=problem.group
+            )
             choice = challenged(choice, problem, rules, lanes)
-    made = _Work(problem, bound, pricing, found, choice, baselines)
-    return _finish(made, options, clock, progress)
+    return Solved(problem, bound, pricing, found, choice, baselines)
+
+
+def _posed(
+    prepared: Prepared, options: Options, progress: Callable[[str], None]
+) -> tuple[Problem, Bound, Pricing | None]:
+    """Return what is to be planned at one size, what no schedule can beat, and the prices of links."""
+    topology, op, size_bytes = prepared.topology, prepared.op, options.size_bytes
+    elements = size_bytes // element_bytes(options.datatype)
+    progress("bounding")
+    bound = lower_bound(
+        topology,
+        op,
+        size_bytes=size_bytes,
+        group=prepared.bounding_group(elements),
+        islands=prepared.islands,
+        root=prepared.root,
+    )
+    group = prepared.planning_group(elements)
+    progress("pricing trees")
+    quotient, pricing = prepared.priced(group)
+    problem = Problem(
+        op=op,
+        size_bytes=size_bytes,
+        elements=elements,
+        group=group,
+        quotient=quotient,
+        islands=prepared.islands,
+        unit_s_per_byte=0.0 if pricing is None else pricing.lp_value,
+        bandwidth_s=bound.bandwidth_s,
+        latency_s=bound.latency_s,
+        bound_s=bound.seconds,
+        most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
+        root=prepared.root,
+    )
+    return problem, bound, pricing
 
 
 def _wants_program(topology: Topology, options: Options) -> bool:
@@ -183,22 +207,18 @@ def _wants_program(topology: Topology, options: Options) -> bool:
     return options.want_program
 
 
-def _check(topology: Topology, options: Options) -> None:
+def check_options(options: Options) -> None:
+    """Check that a size is a whole number of elements.
+
+    Raises
+    ------
+    InputError
+        When it is not.
+    """
     width = element_bytes(options.datatype)
     if options.size_bytes <= 0 or options.size_bytes % width:
         msg = f"size {options.size_bytes} bytes is no positive multiple of {width}, the bytes of one {options.datatype}"
         raise InputError(msg)
-    require_connected(topology)
-
-
-@dataclass(frozen=True, eq=False)
-class _Work:
-    problem: Problem
-    bound: Bound
-    pricing: Pricing | None
-    found: Found
-    choice: Choice
-    baselines: dict[str, float]
 
 
 def _baselines(problem: Problem, protocol: Protocol) -> dict[str, float]:
@@ -212,18 +232,18 @@ def _baselines(problem: Problem, protocol: Protocol) -> dict[str, float]:
     )
 
 
-def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[str], None]) -> Synthesis:
+def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[str], None]) -> Synthesis:
     """Verify, lift, simulate and compare what was chosen."""
     problem, choice = work.problem, work.choice
     topology, protocol = problem.group.topology, protocol_named(options.protocol)
     progress("verifying")
-    _require_clean(verify_schedule(choice.schedule), "schedule")
+    require_clean(verify_schedule(choice.schedule), "schedule")
     timed = schedule_time(choice.schedule, size_bytes=options.size_bytes)
     program = program_time = None
     bottleneck = timed.bottleneck
     if choice.lowered is not None:
-        program = program_of(choice.lowered, protocol, name=_program_name(problem))
-        _require_clean(verify_program(program, size_bytes=options.size_bytes), "program")
+        program = program_of(choice.lowered, protocol, name=program_name(problem))
+        require_clean(verify_program(program, size_bytes=options.size_bytes), "program")
         symmetry = choice.schedule.symmetry
         group = problem.group if symmetry is None else symmetry.group
         simulated = simulate_program(program, topology, size_bytes=options.size_bytes, group=group)
@@ -246,13 +266,13 @@ def _finish(work: _Work, options: Options, clock: _Clock, progress: Callable[[st
     )
 
 
-def _program_name(problem: Problem) -> str:
+def program_name(problem: Problem) -> str:
     """Return a name that every runtime's parser reads, whatever the topology is called."""
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{problem.op.name}.{problem.group.topology.name}")
     return plain[:_LONGEST_NAME]
 
 
-def _require_clean(findings: Sequence[Finding], what: str) -> None:
+def require_clean(findings: Sequence[Finding], what: str) -> None:
     """Raise unless there is nothing to find; what is a warning in foreign files is an error in our own.
 
     That a file does not say its root is true of every runtime file.
@@ -274,7 +294,7 @@ def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
     return proven * share
 
 
-def _explained(work: _Work) -> dict[str, object]:
+def _explained(work: Solved) -> dict[str, object]:
     problem, pricing = work.problem, work.pricing
     priced: dict[str, object] = {}
     if pricing is not None:

@@ -30,6 +30,7 @@ LAYERS = (
     ("stitch",),
     ("planning",),
     ("contest",),
+    ("prepare",),
     ("pipeline",),
     ("report",),
     ("cli",),
