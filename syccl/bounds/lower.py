@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from syccl.bounds.bandwidth import Cut
 from syccl.bounds.gossip import allreduce_time, broadcast_time
 from syccl.bounds.study import Study, study
+from syccl.bounds.window import windows
 from syccl.collective import Op
 from syccl.errors import InputError
 from syccl.symmetry.group import Group
 from syccl.topology import Topology
+from syccl.units import PS_PER_SECOND
+
+LONG = 100
+"""Above so many times the latency bound, the bandwidth bound is nearly all, and no time windows are looked at."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +30,18 @@ class Bound:
     """Where the bandwidth bound is active."""
     why: str
     """The term that is largest."""
+    window_s: float = 0.0
+    """By time windows; 0 where that says no more than the others, or was not asked for."""
+
+    @property
+    def closed_s(self) -> float:
+        """The largest of the terms that are formulas."""
+        return max(self.bandwidth_s, self.latency_s, self.combined_s)
 
     @property
     def seconds(self) -> float:
-        """The largest of the three."""
-        return max(self.bandwidth_s, self.latency_s, self.combined_s)
+        """The largest of all."""
+        return max(self.closed_s, self.window_s)
 
 
 def lower_bound(
@@ -40,6 +52,7 @@ def lower_bound(
     group: Group,
     islands: Sequence[Sequence[int]],
     root: int = 0,
+    window: bool = True,
 ) -> Bound:
     """Return a time that no schedule of a collective can beat.
 
@@ -60,6 +73,8 @@ def lower_bound(
         A partition of the ranks into sets that are close to each other, such as servers; any partition is valid.
     root
         Root of rooted ops.
+    window
+        Whether to look at time windows, too, where latency counts.
 
     Raises
     ------
@@ -78,7 +93,24 @@ def lower_bound(
     if not 0 <= root < topology.ranks:
         msg = f"root {root} is out of range; choose 0..{topology.ranks - 1}"
         raise InputError(msg)
-    return _at(study(topology, op, group, (parts, root)), size_bytes)
+    closed = _at(study(topology, op, group, (parts, root)), size_bytes)
+    if not window or closed.bandwidth_s > LONG * closed.latency_s:
+        return closed
+    return _with_windows(closed, topology, op, (size_bytes, root))
+
+
+def _with_windows(closed: Bound, topology: Topology, op: Op, job: tuple[int, int]) -> Bound:
+    """Return a bound with the term by time windows, where that is larger."""
+    size, root = job
+    programs = windows(topology, op.name, root)
+    start = int(closed.seconds * PS_PER_SECOND)
+    if programs is None or not start:
+        return closed
+    whole = op.name in {"allreduce", "broadcast", "reduce"}
+    found = programs.latest_short(size if whole else size / topology.ranks, start)
+    if found is None:
+        return closed
+    return replace(closed, window_s=found.grid.horizon / PS_PER_SECOND, why="time windows")
 
 
 def _at(found: Study, size: int) -> Bound:

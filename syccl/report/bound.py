@@ -42,6 +42,7 @@ def bound_record(answer: BoundAnswer) -> dict[str, object]:
         "bandwidth_bound_us": bound.bandwidth_s * US,
         "latency_bound_us": bound.latency_s * US,
         "combined_bound_us": bound.combined_s * US,
+        "window_bound_us": bound.window_s * US,
         "bound_why": bound.why,
         "cut": cut_words(bound.cut, answer.topology),
         "cut_ranks": list(bound.cut.ranks),
@@ -63,6 +64,7 @@ def bound_table(answer: BoundAnswer) -> Table:
         ("bandwidth", microseconds(bound.bandwidth_s * US)),
         ("latency", microseconds(bound.latency_s * US)),
         ("combined", microseconds(bound.combined_s * US)),
+        ("time windows", microseconds(bound.window_s * US) if bound.window_s else "no more than the others"),
         ("cut", cut_words(bound.cut, topology)),
     ]
     return Table(rows)

@@ -26,6 +26,7 @@ class Figures:
     bandwidth_bound_us: float
     latency_bound_us: float
     combined_bound_us: float
+    window_bound_us: float
     tree_bound_us: float | None
     schedule_time_us: float
     program_time_us: float | None
@@ -60,6 +61,7 @@ def figures(synthesis: Synthesis, size_bytes: int) -> Figures:
         bandwidth_bound_us=bound.bandwidth_s * US,
         latency_bound_us=bound.latency_s * US,
         combined_bound_us=bound.combined_s * US,
+        window_bound_us=bound.window_s * US,
         tree_bound_us=_scaled(synthesis.tree_bound_s),
         schedule_time_us=schedule_us,
         program_time_us=program_us,

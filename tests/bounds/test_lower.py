@@ -22,10 +22,12 @@ SIZES = (KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB)
 BACKWARDS = {"allgather": "reducescatter", "broadcast": "reduce", "scatter": "gather"}
 
 
-def seconds(topology: Topology, op: str, size: int, islands: Parts | None = None, *, root: int = 0) -> float:
+def seconds(
+    topology: Topology, op: str, size: int, islands: Parts | None = None, *, root: int = 0, window: bool = False
+) -> float:
     parts = islands or tuple((rank,) for rank in range(topology.ranks))
     group = trivial_group(topology)
-    return lower_bound(topology, OPS[op], size_bytes=size, group=group, islands=parts, root=root).seconds
+    return lower_bound(topology, OPS[op], size_bytes=size, group=group, islands=parts, root=root, window=window).seconds
 
 
 def halves(n: int) -> Parts:
@@ -43,7 +45,7 @@ def test_no_random_schedule_is_faster(topology: Topology, op: str, size: int, ha
     if topology.ranks > 8:
         return
     rng = random.Random(seed)
-    bound = seconds(topology, op, size, halves(topology.ranks) if halved else None)
+    bound = seconds(topology, op, size, halves(topology.ranks) if halved else None, window=True)
     best = min(random_time(topology, op, size, rng, pieces=pieces) for pieces in (1, 1, 2))
     assert best >= bound * (1 - 1e-12)
 
@@ -55,7 +57,7 @@ def test_no_random_schedule_is_faster_between_servers(op: str, rails: bool) -> N
     topology = two_servers(2, nics=2, nvlink_rate=60 * 10**9, nic_rate=25 * 10**9, rails=rails)
     for size in (1000, 30_000, 100_000, 300_000):
         best = min(random_time(topology, op, size, rng, pieces=pieces) for pieces in (1, 2, 3) for _ in range(8))
-        assert best >= seconds(topology, op, size, halves(4)) * (1 - 1e-12)
+        assert best >= seconds(topology, op, size, halves(4), window=True) * (1 - 1e-12)
 
 
 BEST_A100 = {
@@ -98,10 +100,39 @@ def test_known_schedules_stand_to_the_bound_as_measured(op: str, name: str) -> N
     group, parts = rotations(topology, servers, gpus_each, nics), islands_of(servers, gpus_each)
     for way in (op, BACKWARDS.get(op, op)):
         for size, time_us, expected in zip(SIZES, best[op], ratio[op], strict=True):
-            bound = lower_bound(topology, OPS[way], size_bytes=size, group=group, islands=parts)
+            bound = lower_bound(topology, OPS[way], size_bytes=size, group=group, islands=parts, window=False)
             found = time_us / (bound.seconds * 1e6)
             assert 0.9985 <= found <= expected + 0.002
             assert found >= expected - 0.006
+
+
+WINDOWS_A100 = {
+    "allgather": [1.000, 1.001, 1.001, 1.004, 1.012, 1.010],
+    "allreduce": [1.006, 1.004, 1.009, 1.024, 1.024, 1.016],
+    "alltoall": [1.000, 1.001, 1.000, 1.000, 1.000, 1.000],
+    "broadcast": [1.004, 1.038, 1.020, 1.038, 1.083, 1.122],
+    "scatter": [1.000, 1.000, 1.000, 1.006, 1.007, 1.021],
+}
+WINDOWS_H800 = {
+    "allgather": [1.000, 1.000, 1.001, 1.002, 1.010, 1.003],
+    "allreduce": [1.000, 1.002, 1.002, 1.018, 1.045, 1.131],
+    "alltoall": [1.000, 1.000, 1.001, 1.003, 1.000, 1.000],
+    "broadcast": [1.015, 1.053, 1.036, 1.055, 1.102, 1.187],
+    "scatter": [1.000, 1.000, 1.000, 1.003, 1.011, 1.032],
+}
+"""The same schedules over the whole bound, time windows included."""
+
+
+@pytest.mark.parametrize("op", sorted(BEST_A100))
+@pytest.mark.parametrize("name", ["a100", "h800"])
+def test_time_windows_bring_the_bound_to_known_schedules(op: str, name: str) -> None:
+    topology = a100() if name == "a100" else h800()
+    best, ratio = (BEST_A100, WINDOWS_A100) if name == "a100" else (BEST_H800, WINDOWS_H800)
+    servers, gpus_each, nics = (4, 8, 4) if name == "a100" else (8, 8, 8)
+    group, parts = rotations(topology, servers, gpus_each, nics), islands_of(servers, gpus_each)
+    for size, time_us, expected in zip(SIZES, best[op], ratio[op], strict=True):
+        bound = lower_bound(topology, OPS[op], size_bytes=size, group=group, islands=parts)
+        assert time_us / (bound.seconds * 1e6) == pytest.approx(expected, abs=0.0015)
 
 
 PROVED_US = {

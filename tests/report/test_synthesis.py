@@ -62,9 +62,9 @@ def test_a_run_that_hit_the_limit_says_so() -> None:
 def test_the_record_has_the_names_that_scripts_use() -> None:
     names = {
         "topology", "op", "ranks", "size_bytes", "symmetry_order", "chunks", "bound_us", "bandwidth_bound_us",
-        "latency_bound_us", "combined_bound_us", "tree_bound_us", "schedule_time_us", "program_time_us",
-        "schedule_ratio", "program_ratio", "algbw_GBps", "busbw_GBps", "bottleneck", "baselines", "synthesis_s",
-        "output", "explain", "rank_order", "datatype", "protocol", "hit_time_limit",
+        "latency_bound_us", "combined_bound_us", "window_bound_us", "tree_bound_us", "schedule_time_us",
+        "program_time_us", "schedule_ratio", "program_ratio", "algbw_GBps", "busbw_GBps", "bottleneck", "baselines",
+        "synthesis_s", "output", "explain", "rank_order", "datatype", "protocol", "hit_time_limit",
     }  # fmt: skip
     values = json.loads(to_json(record(outcome())))
     assert names <= set(values)

@@ -1,0 +1,4 @@
+"""The time-window bound: what can be delivered within a time, by a linear program over launches in intervals."""
+
+from syccl.bounds.window.drive import Windows as Windows
+from syccl.bounds.window.drive import windows as windows
