@@ -49,7 +49,7 @@ def baseline_times(
         "ring_us": ring_lanes(topology, op, islands, group=group),
         "tree_us": tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group),
     }
-    times = {name: _seconds(lanes, protocol, size_bytes) for name, lanes in made.items() if lanes is not None}
+    times = {name: lanes_seconds(lanes, protocol, size_bytes) for name, lanes in made.items() if lanes is not None}
     return {name: seconds * 1e6 for name, seconds in times.items() if seconds is not None}
 
 
@@ -65,8 +65,8 @@ def baseline_lanes(
                 yield f"{name}, {copies} instances" if copies > 1 else name, made
 
 
-def _seconds(made: Laned, protocol: Protocol, size_bytes: int) -> float | None:
-    """Return the program time with the best number of instances; None where the program deadlocks."""
+def lanes_seconds(made: Laned, protocol: Protocol, size_bytes: int) -> float | None:
+    """Return the program time in seconds with the best number of instances; None where the program deadlocks."""
     tasks = plan_tasks(made.schedule, made.wiring)
     found = []
     for copies in _copies(made, protocol, size_bytes):

@@ -1,0 +1,31 @@
+"""The parts of the benchmark, in the order in which they run."""
+
+from tests.quality.part import Part
+from tests.quality.parts import (
+    bench,
+    every,
+    fabrics,
+    large,
+    main_job,
+    published,
+    random_graphs,
+    small,
+    sweep,
+    unsymmetric,
+)
+
+PARTS: dict[str, Part] = {
+    module.PART.name: module.PART
+    for module in (
+        main_job,
+        fabrics,
+        large,
+        small,
+        published,
+        bench,
+        unsymmetric,
+        sweep,
+        every,
+        random_graphs,
+    )
+}
