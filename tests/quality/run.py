@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.quality.measuring import Limits, measure_all  # noqa: E402
+from tests.quality.missed import missed_list  # noqa: E402
 from tests.quality.part import Measured, Part  # noqa: E402
 from tests.quality.parts import PARTS  # noqa: E402
 from tests.quality.state import State, code_version  # noqa: E402
@@ -38,18 +39,21 @@ def main() -> int:
     measure_all(left, state, Limits(args.jobs, args.row_limit, args.stop_after))
     page = None if args.quick else args.output
     _put("machine", _machine(), page)
-    bad = [_show(part, state, quick=args.quick, page=page) for part in parts]
+    tables = {part.name: _show(part, state, quick=args.quick, page=page) for part in parts}
+    if args.missed is not None:
+        measured = {row: state[row] for row in wanted if row in state}
+        args.missed.write_text(missed_list(tables, measured), encoding="utf-8")
     if any(row not in state for row in wanted):
         return 2
-    return 1 if any(bad) else 0
+    return 1 if any(table.missed or table.failures for group in tables.values() for table in group) else 0
 
 
-def _show(part: Part, state: State, *, quick: bool, page: Path | None) -> bool:
-    """Write the tables of a part; return whether a target is missed."""
+def _show(part: Part, state: State, *, quick: bool, page: Path | None) -> list[Table]:
+    """Write the tables of a part and return them."""
     tables, left = tables_of(part, state, quick=quick)
     note = f"\n{left} cases are not measured yet.\n" if left else ""
     _put(part.name, markdown(tables) + note, page)
-    return any(table.missed or table.failures for table in tables)
+    return tables
 
 
 def tables_of(part: Part, state: State, *, quick: bool) -> tuple[list[Table], int]:
@@ -65,6 +69,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=PARTS, help="one part; may be given several times")
     parser.add_argument("--quick", action="store_true", help="few cases of every part, under five minutes; no page")
     parser.add_argument("--output", type=Path, help="page to write the tables into, between <!-- NAME --> markers")
+    parser.add_argument("--missed", type=Path, metavar="FILE", help="list to write of all that falls short")
     parser.add_argument("--state", type=Path, default=STATE, metavar="DIR", help="where results are kept")
     parser.add_argument("--fresh", action="store_true", help="forget the results that are kept and start over")
     parser.add_argument("--jobs", type=int, default=1, help="rows at the same time; wall seconds then mean little")

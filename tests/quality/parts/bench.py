@@ -99,11 +99,11 @@ def _tables(measured: Sequence[Measured]) -> list[Table]:
 
 
 def optimum(name: str, op: str, value: dict[str, Any]) -> float:
-    """Return the best algbw in GB/s: as published, else of our bandwidth bounds, allreduce of any trees."""
+    """Return the best algbw in GB/s: as published, else that of our bound, for allreduce that of trees."""
     published = _peers().get(name, {}).get({"allgather": "optimum_GBps", "alltoall": "alltoall_GBps"}.get(op, ""), "")
     if published:
         return float(published)
-    bound_us = max(value["bandwidth_us"], (value["tree_bound_us"] or 0.0) if op == "allreduce" else 0.0)
+    bound_us = max(value["bound_us"], (value["tree_bound_us"] or 0.0) if op == "allreduce" else 0.0)
     return GIB / bound_us / 1e3
 
 

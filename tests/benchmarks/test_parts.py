@@ -1,0 +1,156 @@
+"""Every part knows its rows, and its tables show what is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.quality.part import Part
+from tests.quality.parts import PARTS, bench, published
+from tests.quality.rows import Result, Row
+from tests.quality.run import ROOT, tables_of
+from tests.quality.state import State
+from tests.quality.tables import markdown
+from tests.quality.worker import MEASURES
+
+FAILURE = Result(None, "KeyError at a.py:1: 'x'", 1.0, 1.0, 50.0)
+
+
+def synthesis(ratio: float, *, program: bool) -> dict[str, object]:
+    """What ``synth`` returns for a bound of 100 us."""
+    return {
+        "ranks": 16,
+        "chunks": 16,
+        "bound_us": 100.0,
+        "bandwidth_us": 99.0,
+        "tree_bound_us": 100.0,
+        "schedule_us": 100.0 * ratio,
+        "program_us": 110.0 * ratio if program else None,
+        "schedule": ratio,
+        "program": 1.1 * ratio if program else None,
+        "depth": 3,
+        "winner": "trees",
+        "cpu_s": 0.5,
+        "order": 8,
+    }
+
+
+def answer(row: Row, ratio: float = 1.01) -> Result:
+    """A made-up result for a row."""
+    args = row.args
+    value: object
+    if row.measure == "synth":
+        value = synthesis(ratio, program=args["program"])
+    elif row.measure == "closed_forms":
+        value = {str(size): ["direct", 200.0] for size in args["sizes"]}
+    elif row.measure == "baseline":
+        value = {"schedule_us": 150.0, "program_us": 160.0, "cpu_s": 0.1} if args["name"] != "tree" else None
+    else:
+        value = {
+            "bound_us": 100.0,
+            "schedule_ratio": ratio,
+            "schedule_time_us": 100.0 * ratio,
+            "program_ratio": ratio,
+            "program_time_us": 100.0 * ratio,
+            "baselines": {"ring_us": 150.0, "tree_us": 160.0},
+            "algbw_GBps": 60.0,
+            "busbw_GBps": 120.0,
+            "wall_s": 2.0,
+            "cpu_s": 2.0,
+            "peak_mib": 100.0,
+            "file_mib": 0.2,
+            "rows": 10,
+            "symmetry_order": 8,
+            "verify_s": 0.5,
+            "simulate_s": 0.5,
+        }
+    return Result(value, "", 2.0, 2.0, 100.0)
+
+
+def filled(part: Part, state: State, *, ratio: float = 1.01, failing: bool = False) -> None:
+    for case in part.cases(True):
+        for row in part.rows(case):
+            if row not in state:
+                state.put(row, FAILURE if failing else answer(row, ratio))
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_quick_cases_are_few_and_of_the_same_kind(part: Part) -> None:
+    quick, whole = part.cases(True), part.cases(False)
+    assert len(quick) <= 10
+    assert len(whole) >= len(quick)
+    rows = {row for case in whole for row in part.rows(case)}
+    assert {row.measure for row in rows} <= MEASURES.keys()
+    assert all(len(part.rows(case)) == len(set(part.rows(case))) > 0 for case in quick)
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_nothing_measured_makes_empty_tables(part: Part, tmp_path: Path) -> None:
+    tables, left = tables_of(part, State(tmp_path, "v"), quick=True)
+    assert left == len(part.cases(True))
+    assert [table.rows for table in tables] == [[] for _ in tables]
+
+
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "random"])
+def test_good_results_meet_all_targets_and_fill_every_column(name: str, tmp_path: Path) -> None:
+    part, state = PARTS[name], State(tmp_path, "v")
+    if name == "bench" and not part.cases(True):
+        pytest.skip("needs the graphs beside the repository")
+    filled(part, state)
+    tables, left = tables_of(part, state, quick=True)
+    assert left == 0
+    assert all(len(row) == len(table.header) for table in tables for row in table.rows)
+    assert any(table.rows for table in tables)
+    if name not in {"published", "bench", "unsymmetric"}:
+        assert [str(target) for table in tables for target in table.missed] == []
+
+
+@pytest.mark.parametrize("name", ["large", "small", "sweep", "every", "fabrics"])
+def test_bad_results_are_bold_and_listed(name: str, tmp_path: Path) -> None:
+    part, state = PARTS[name], State(tmp_path, "v")
+    filled(part, state, ratio=3.0)
+    tables, _ = tables_of(part, state, quick=True)
+    text = markdown(tables)
+    assert "**3.000**" in text
+    assert "- missed: " in text
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_failed_rows_are_told(part: Part, tmp_path: Path) -> None:
+    if not part.cases(True):
+        pytest.skip("needs the graphs beside the repository")
+    state = State(tmp_path, "v")
+    filled(part, state, failing=True)
+    tables, left = tables_of(part, state, quick=True)
+    assert left == 0
+    assert FAILURE.error in "".join(failure for table in tables for failure in table.failures)
+    assert "failed: " in markdown(tables)
+
+
+def test_the_page_has_a_place_for_every_part() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for name in ("machine", *PARTS):
+        assert re.search(f"<!-- {name} -->\n(.*\n)*?<!-- /{name} -->\n", page), name
+
+
+def test_published_runs_are_compared_where_they_serve_all_ranks() -> None:
+    assert published.best(("dgx2x2", "allgather", 10**9)) == (7750.0, 2700.0)
+    assert published.best(("ndv2x4", "allgather", 10**9)) == (65000.0, 222.0)
+    assert published.best(("ndv2x4", "alltoall", 10**9)) is None
+    assert published.time_target(("ndv2x2", "allgather", 10**9)) is None
+    assert published.time_target(("dgx2x2", "alltoall", 1000)) == 1.03
+
+
+def test_seconds_depend_on_size_and_symmetry() -> None:
+    assert [bench.seconds_target(*case) for case in ((64, 8), (64, 4), (128, 64))] == [1.0, 5.0, None]
+
+
+def test_optimum_is_the_published_one_or_ours() -> None:
+    value = synthesis(1.0, program=False)
+    assert bench.optimum("T4_mesh4x4", "alltoall", value) == 50.0
+    assert bench.optimum("T4_mesh4x4", "allgather", value) == 106.67
+    assert bench.optimum("T4_mesh4x4", "reducescatter", value) == pytest.approx(2**30 / 100e3)
+    value["tree_bound_us"] = 125.0
+    assert bench.optimum("T4_mesh4x4", "allreduce", value) == pytest.approx(2**30 / 125e3)
