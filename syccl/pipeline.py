@@ -27,6 +27,7 @@ from syccl.simulate.cost import Protocol, protocol_named
 from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.price import Pricing, price, proven_bound
+from syccl.store import Store
 from syccl.symmetry import Group
 from syccl.topology import Topology
 
@@ -122,8 +123,11 @@ def synthesize(
     *,
     root: int = 0,
     progress: Callable[[str], None] = lambda _: None,
+    store: Store | None = None,
 ) -> Synthesis:
     """Return a verified schedule (and program) for a collective, with its certified bound.
+
+    Answers of the solvers are read from ``store`` and kept there; what is made does not depend on it.
 
     Raises
     ------
@@ -137,10 +141,17 @@ def synthesize(
     clock = Clock(options.time_limit_s)
     check_options(options)
     prepared = prepare(topology, op, root=root, progress=progress)
-    return _finish(solve(prepared, options, clock, progress), options, clock, progress)
+    return _finish(solve(prepared, options, clock, progress, store=store), options, clock, progress)
 
 
-def solve(prepared: Prepared, options: Options, clock: Clock, progress: Callable[[str], None]) -> Solved:
+def solve(
+    prepared: Prepared,
+    options: Options,
+    clock: Clock,
+    progress: Callable[[str], None],
+    *,
+    store: Store | None = None,
+) -> Solved:
     """Return the best plan that was found for one size and the order of its program, not yet verified.
 
     Raises
@@ -149,7 +160,7 @@ def solve(prepared: Prepared, options: Options, clock: Clock, progress: Callable
         When no program fits the limits of the runtime.
     """
     problem, bound, pricing = _posed(prepared, options, progress)
-    found = find_plans(problem, pricing, progress=progress, is_over=clock.is_over)
+    found = find_plans(problem, pricing, progress=progress, is_over=clock.is_over, store=store)
     baselines: dict[str, float] = {}
     if problem.most_hops is None:
         choice = best_schedule(problem, found.plans)

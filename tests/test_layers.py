@@ -15,6 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
     ("errors", "units", "findings"),
+    ("store",),
     ("optimize",),
     ("topology",),
     ("collective",),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from syccl.collective import Op
     from syccl.findings import Finding
     from syccl.report.tables import Table
+    from syccl.store import Store
     from syccl.topology import Topology
 
 PROTOCOLS = ("Simple", "LL", "LL128")
@@ -62,6 +65,45 @@ protocol_option = click.option(
     help="Wire protocol of the program: Simple, LL or LL128.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+
+
+Command = TypeVar("Command", bound="Callable[..., object] | click.Command")
+
+
+def cache_options(command: Command) -> Command:
+    """Add ``--cache`` and ``--no-cache``: parameters ``cache`` and ``no_cache``, for `open_store`."""
+    choose = click.option(
+        "--cache",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Folder where answers of the solvers are kept for the next run. Default: the platform's cache folder, "
+        "such as ~/.cache/syccl.",
+    )
+    leave = click.option("--no-cache", is_flag=True, help="Neither read nor keep such answers.")
+    return choose(leave(command))
+
+
+def open_store(cache: Path | None, *, no_cache: bool) -> Store:
+    """Return where answers of the solvers are kept; what is wrong with the folder goes to standard error.
+
+    Raises
+    ------
+    click.UsageError
+        When a folder is given and none is wanted.
+    """
+    from syccl.store import Store, default_folder
+
+    if cache is not None and no_cache:
+        msg = "--cache and --no-cache exclude each other"
+        raise click.UsageError(msg)
+    if no_cache:
+        return Store()
+    if cache is None:
+        try:
+            cache = default_folder(os.environ, sys.platform, Path.home())
+        except RuntimeError:  # Nobody knows where this user is at home.
+            return Store()
+    return Store(cache, warn=lambda text: click.echo(f"warning: {text}", err=True))
 
 
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

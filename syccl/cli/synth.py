@@ -9,6 +9,7 @@ import click
 
 from syccl import __version__
 from syccl.cli.common import (
+    cache_options,
     datatype_option,
     finite,
     json_option,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Stop the search then, with the best found.",
 )
+@cache_options
 @click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
 @click.option("--explain", is_flag=True, help="Also print what was tried and what the solvers did.")
 @json_option
@@ -71,6 +73,8 @@ def command(  # noqa: PLR0913  one parameter an option
     force: bool,
     jobs: int,
     time_limit: float | None,
+    cache: Path | None,
+    no_cache: bool,
     quiet: bool,
     explain: bool,
     as_json: bool,
@@ -82,12 +86,13 @@ def command(  # noqa: PLR0913  one parameter an option
 
     For example: syccl synth --topo a100x32 --op allreduce --size 64MiB
     """
-    from syccl.cli.common import check_root, read_protocol, read_size
+    from syccl.cli.common import check_root, open_store, read_protocol, read_size
     from syccl.cli.outputs import PROGRAM, checked_outputs
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
     from syccl.topology.catalog import load_topology
 
+    store = open_store(cache, no_cache=no_cache)
     op, size_bytes = op_named(op_name), read_size(size, datatype)
     protocol = read_protocol(protocol)
     topology = load_topology(topo)
@@ -95,7 +100,8 @@ def command(  # noqa: PLR0913  one parameter an option
     paths = outputs or (_default(topology, op, root, size_bytes),)
     checked_outputs(paths, force=force)
 
-    from syccl.pipeline import Options
+    from syccl.cli.progress import Progress
+    from syccl.pipeline import Options, synthesize
 
     wanted = True if any(path.suffix == PROGRAM for path in paths) else None
     options = Options(
@@ -106,7 +112,8 @@ def command(  # noqa: PLR0913  one parameter an option
         time_limit_s=time_limit,
         want_program=wanted,
     )
-    made = _synthesize(topology, op, options, root=root, quiet=quiet)
+    with Progress(quiet=quiet) as progress:
+        made = synthesize(topology, op, options, root=root, progress=progress, store=store)
     _write(made, options, paths, force=force)
 
     from syccl.report.synthesis import Outcome
@@ -121,14 +128,6 @@ def _default(topology: Topology, op: Op, root: int, size_bytes: int) -> Path:
 
     program = topology.ranks <= LARGEST_DEFAULT_PROGRAM
     return default_output(topology.name, op, root=root, size_bytes=size_bytes, program=program)
-
-
-def _synthesize(topology: Topology, op: Op, options: Options, *, root: int, quiet: bool) -> Synthesis:
-    from syccl.cli.progress import Progress
-    from syccl.pipeline import synthesize
-
-    with Progress(quiet=quiet) as progress:
-        return synthesize(topology, op, options, root=root, progress=progress)
 
 
 def _write(made: Synthesis, options: Options, paths: tuple[Path, ...], *, force: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from syccl.optimize.status import Status
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
 from syccl.planning.staged import nearest_plans, staged_plans
@@ -12,6 +13,7 @@ from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_pl
 from syccl.sketch.model import Hop, Piece
 from syccl.sketch.price import Pricing
 from syccl.solve.trees import Solver
+from syccl.store import Store
 
 _COMBINE_ABOVE, _SOLVE_ABOVE = 1.01, 1.01
 """Gaps to the bound above which the integer program and the constraint program are asked."""
@@ -33,12 +35,13 @@ def find_plans(
     *,
     progress: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
+    store: Store | None = None,
 ) -> Found:
     """Return plans for the collective from all sources, or from those asked before ``is_over``: at least one plan.
 
     Trees are priced for allgather, reducescatter and allreduce; ``pricing`` is None for the other collectives.
     """
-    solver = Solver(_EFFORT)
+    solver = Solver(_EFFORT, Store() if store is None else store)
     if problem.quotient.ranks == 1:
         return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], solver)
     progress("routing")
@@ -88,7 +91,7 @@ def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
     return {
         "sub_demands_closed_form": min(closed, kinds),
         "sub_demands_cp_sat": solver.solved,
-        "sub_demands_proved_optimal": solver.proven,
+        "sub_demands_proved_optimal": solver.statuses[Status.OPTIMAL],
         "sub_demands_list_schedule": listed,
         "sub_demands_reused": solver.reused + max(0, closed - kinds),
         "sub_demands_too_large_for_cp_sat": solver.too_large,

@@ -1,20 +1,18 @@
 """Sub-demands: inside one group, who passes which piece to whom, and when.
 
-A sub-demand is solved once for all others that are the same up to names (its canonical key), by the constraint program
-over optional intervals: no grid of epochs, so nothing is lost by rounding times (TE-CCL loses up to a fifth to it).
+A sub-demand is solved once for all others that are the same up to names, under the names of its canonical key, so that
+the answer is a function of the key alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from syccl.optimize.choice import Choice, Way, choose
-from syccl.optimize.status import Status
+from syccl.optimize.choice import Way
 from syccl.symmetry.canonical import Digraph, Key, Relabelling, canonical
 
-_TICKS = 20_000
-"""Ticks that the known makespan is cut into."""
+SECOND = 10**15
+"""In femtoseconds, the unit of the times of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +44,6 @@ class SubDemand:
     holders: tuple[dict[int, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """For each piece the parent of every member that did not hold it; times in seconds.
-
-    ``bound_s`` is what the solver proved no choice of trees can beat.
-    """
-
-    status: Status
-    parents: tuple[dict[int, int], ...]
-    makespan_s: float
-    bound_s: float
-
-
 def size_of(demand: SubDemand) -> int:
     """Return the number of optional intervals that the constraint program will have."""
     return len(demand.holders) * len(demand.arcs)
@@ -86,61 +71,66 @@ def key_of(demand: SubDemand) -> tuple[Key, Relabelling]:
     return canonical(Digraph(tuple(colours), labels))
 
 
+def demand_of(key: Key) -> SubDemand:
+    """Return the sub-demand that a key describes: any sub-demand of that key is the same up to names."""
+    colours, edges = key[1]
+    kinds = [colour[0] for colour in colours]
+    members, pieces, first_arc = kinds.count(0), kinds.count(1), kinds.count(0) + kinds.count(1)
+    ends: dict[int, list[int]] = {v: [-1, -1] for v, kind in enumerate(kinds) if kind == 2}
+    uses: dict[int, list[tuple[int, float]]] = {arc: [] for arc in ends}
+    holders: list[dict[int, float]] = [{} for _ in range(pieces)]
+    for tail, head, (label,) in edges:
+        if tail < members:
+            ends[head][0] = tail
+        elif tail < first_arc:
+            holders[tail - members][head] = label / SECOND
+        elif head < members:
+            ends[tail][1] = head
+        else:
+            uses[tail].append((head, label / SECOND))
+    arcs = (Arc(src, dst, tuple(uses[arc]), colours[arc][1] / SECOND) for arc, (src, dst) in ends.items())
+    return SubDemand(members, tuple(arcs), tuple(holders))
+
+
 def _femtoseconds(seconds: float) -> int:
-    return round(seconds * 1e15)
+    return round(seconds * SECOND)
 
 
-def solve(
-    demand: SubDemand, hint: Sequence[Mapping[int, tuple[int, float]]], *, horizon_s: float, effort: float
-) -> Solution:
-    """Return the trees of least makespan that the solver finds within its effort.
-
-    Parameters
-    ----------
-    hint
-        For each piece and member to serve a parent and a start in seconds: a known answer.
-    horizon_s
-        Makespan of the hint.
-    effort
-        Deterministic time units.
-    """
-    tick = horizon_s / _TICKS
-    number = {
-        (piece, member): i
-        for i, (piece, member) in enumerate(
-            (p, v) for p, held in enumerate(demand.holders) for v in range(demand.members) if v not in held
-        )
-    }
+def arcs_into(demand: SubDemand) -> list[list[Arc]]:
+    """Return the arcs into every member."""
     into: list[list[Arc]] = [[] for _ in range(demand.members)]
     for arc in demand.arcs:
         into[arc.dst].append(arc)
-    items = [
-        [
-            _way(arc, number.get((piece, arc.src), -1), demand.holders[piece].get(arc.src, 0.0), tick)
+    return into
+
+
+def items_of(demand: SubDemand, tick: int) -> dict[tuple[int, int], list[Way]]:
+    """Return for each piece and member to serve the ways to do it, one an arc into the member.
+
+    Parameters
+    ----------
+    tick
+        Length of a tick in femtoseconds; nothing takes less than one.
+    """
+    into = arcs_into(demand)
+    wanted = [(p, v) for p, held in enumerate(demand.holders) for v in range(demand.members) if v not in held]
+    number = {item: i for i, item in enumerate(wanted)}
+    uses = {
+        arc: (tuple((r, _ticks(s, tick, least=1)) for r, s in arc.uses), _ticks(arc.latency_s, tick, least=1))
+        for arc in demand.arcs
+    }
+    return {
+        (piece, member): [
+            Way(
+                number.get((piece, arc.src), -1),
+                _ticks(demand.holders[piece].get(arc.src, 0.0), tick, least=0),
+                *uses[arc],
+            )
             for arc in into[member]
         ]
-        for piece, member in number
-    ]
-    start = []
-    for piece, member in number:
-        parent, begin = hint[piece][member]
-        way = next(i for i, arc in enumerate(into[member]) if arc.src == parent)
-        start.append((way, round(begin / tick)))
-    found = choose(items, horizon=round(_TICKS * 1.02) + 2 * demand.members, hint=start, effort=effort)
-    return _decoded(demand, found, number, into, tick=tick)
+        for piece, member in wanted
+    }
 
 
-def _way(arc: Arc, after: int, release_s: float, tick: float) -> Way:
-    uses = tuple((resource, max(1, round(seconds / tick))) for resource, seconds in arc.uses)
-    return Way(after, round(release_s / tick), uses, max(1, round(arc.latency_s / tick)))
-
-
-def _decoded(
-    demand: SubDemand, found: Choice, number: dict[tuple[int, int], int], into: list[list[Arc]], *, tick: float
-) -> Solution:
-    if not found.status.has_solution:
-        return Solution(found.status, (), 0.0, 0.0)
-    parents: list[dict[int, int]] = [{} for _ in demand.holders]
-    for (piece, member), item in number.items():
-        parents[piece][member] = into[member][found.ways[item]].src
-    return Solution(found.status, tuple(parents), found.makespan * tick, found.bound * tick)
+def _ticks(seconds: float, tick: int, *, least: int) -> int:
+    return max(least, (_femtoseconds(seconds) + tick // 2) // tick)

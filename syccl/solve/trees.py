@@ -6,6 +6,7 @@ the sub-demand is solved with the release times that the sketch gives, and both 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,9 +15,10 @@ import numpy as np
 from syccl.optimize.status import Status
 from syccl.sketch.model import Piece, out_tree
 from syccl.sketch.quotient import Quotient
-from syccl.solve.subdemand import Arc, SubDemand, key_of, size_of, solve
+from syccl.solve.remember import solve
+from syccl.solve.subdemand import Arc, SubDemand, size_of
 from syccl.solve.timing import Timed, time_pieces
-from syccl.symmetry.canonical import Key
+from syccl.store import Store
 
 Parents = dict[int, int]
 """A tree as child -> parent."""
@@ -33,14 +35,22 @@ class Solver:
     ----------
     effort
         Deterministic time units of the constraint solver for one sub-demand.
+    store
+        Answers found before.
+    statuses
+        How often the solver ended how, for the sub-demands that it was asked.
     """
 
     effort: float
-    solved: int = 0
+    store: Store = field(default_factory=Store)
     reused: int = 0
     too_large: int = 0
-    proven: int = 0
-    cache: dict[Key, dict[int, Parents]] = field(default_factory=dict)
+    statuses: Counter[Status] = field(default_factory=Counter)
+
+    @property
+    def solved(self) -> int:
+        """Number of sub-demands that the solver was asked."""
+        return self.statuses.total()
 
     def improve(
         self,
@@ -67,12 +77,7 @@ class Solver:
         if size_of(demand) > _LARGEST:
             self.too_large += 1
             return None
-        start = {(p, v): s for p, v, s in zip(timed.rows.piece, timed.rows.dst, timed.timing.start_s, strict=True)}
-        hint = [
-            {v: (parent[v], start[p, v]) for v in parent if v not in demand.holders[p]}
-            for p, (_, parent) in enumerate(trees)
-        ]
-        inside = self._solution(demand, hint, timed.timing.makespan_s)
+        inside = self._solution(demand)
         if inside is None:
             return None
         better = [
@@ -83,25 +88,14 @@ class Solver:
         whole = all(len(out_tree(root, new)) == len(new) for (root, _), new in zip(trees, better, strict=True))
         return better if whole else None
 
-    def _solution(
-        self, demand: SubDemand, hint: list[dict[int, tuple[int, float]]], horizon_s: float
-    ) -> list[Parents] | None:
-        """Return the trees of a sub-demand, from the cache where an isomorphic one was solved."""
-        key, name = key_of(demand)
-        pieces = range(demand.members, demand.members + len(demand.holders))
-        if key not in self.cache:
-            solution = solve(demand, hint, horizon_s=horizon_s, effort=self.effort)
-            self.solved += 1
-            self.proven += solution.status is Status.OPTIMAL
-            self.cache[key] = {
-                name[piece]: {name[v]: name[u] for v, u in parents.items()}
-                for piece, parents in zip(pieces, solution.parents, strict=False)
-            }
-        else:
+    def _solution(self, demand: SubDemand) -> Sequence[Parents] | None:
+        """Return the trees of a sub-demand, and count how they were found."""
+        solution = solve(demand, self.store, effort=self.effort)
+        if solution.is_recalled:
             self.reused += 1
-        known = self.cache[key]
-        member = {canonical: vertex for vertex, canonical in enumerate(name)}
-        return [{member[v]: member[u] for v, u in known[name[piece]].items()} for piece in pieces] if known else None
+        else:
+            self.statuses[solution.status] += 1
+        return solution.parents if solution.status.has_solution else None
 
 
 def sub_demand(

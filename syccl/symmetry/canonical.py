@@ -13,8 +13,9 @@ from typing import NamedTuple
 from syccl.errors import InputError
 from syccl.symmetry.refine import Partition, individualised, refine, spread
 
-MAX_VERTICES = 64
-_NODES = 2000
+MAX_VERTICES = 256
+_WORK = 128_000
+"""Vertices looked at, over all nodes of a search, after which it is given up."""
 
 Colour = tuple[int, ...]
 Relabelling = tuple[int, ...]
@@ -70,7 +71,7 @@ def canonical(graph: Digraph) -> tuple[Key, Relabelling]:
     """Return a key and the relabelling that leads to it.
 
     Isomorphic graphs get the same key, and their relabellings lead to the same graph. Where the search would be long
-    (more than 64 vertices, or a graph of rare regularity) the key describes the graph as it is numbered: still only
+    (more than 256 vertices, or a graph of rare regularity) the key describes the graph as it is numbered: still only
     equal graphs share it, but some isomorphic ones do not.
     """
     if len(graph.colours) <= MAX_VERTICES:
@@ -99,7 +100,7 @@ class _Search:
         self._first: _Leaf | None = None
         self._shapes: list[list[int]] = []
         self._automorphisms: list[list[int]] = []
-        self._nodes = 0
+        self._looked_at = 0
         self.best: _Leaf | None = None
 
     def run(self) -> bool:
@@ -113,8 +114,8 @@ class _Search:
     def _visit(self, partition: Partition, path: tuple[int, ...]) -> int:
         """Look at the subtree of a node; return the depth to go back to, -1 to give up."""
         depth = len(path)
-        self._nodes += 1
-        if self._nodes > _NODES:
+        self._looked_at += len(self._arcs)
+        if self._looked_at > _WORK:
             return -1
         shape = partition.cells()
         if not self._may_be_least(depth, shape):

@@ -32,7 +32,7 @@ class Pipeline:
         self.error: Exception | None = None
 
     def synthesize(
-        self, topology: Topology, op: Any, options: Options, *, root: int = 0, progress: Callable[[str], None]
+        self, topology: Topology, op: Any, options: Options, *, root: int = 0, progress: Callable[[str], None], **_: Any
     ) -> Any:
         self.calls.append((topology, op.name, options, root))
         progress("bound")

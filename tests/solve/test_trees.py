@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,8 @@ from syccl.optimize.status import Status
 from syccl.sketch.model import Piece, out_tree
 from syccl.sketch.quotient import Quotient
 from syccl.solve import trees
-from syccl.solve.subdemand import Solution, SubDemand
+from syccl.solve.remember import Solution
+from syccl.solve.subdemand import SubDemand
 from syccl.solve.timing import time_pieces
 from syccl.solve.trees import Parents, Solver, sub_demand
 from syccl.symmetry.automorphisms import find_group
@@ -105,7 +106,7 @@ def test_an_answer_that_goes_in_a_circle_over_another_island_is_refused(monkeypa
     # 0 | 1 2 4 | 3: island (1, 2, 4) is entered at 1, and again at 2 from 3, which 4 serves.
     parent = {1: 0, 4: 1, 3: 4, 2: 3}
 
-    def circle(demand: SubDemand, hint: Sequence[Mapping[int, tuple[int, float]]], **_: Any) -> Solution:
+    def circle(demand: SubDemand, *_: Any, **__: Any) -> Solution:
         assert [sorted(held) for held in demand.holders] == [[0, 1, 2, 3]]
         return Solution(Status.OPTIMAL, ({4: 2},), 1.0, 1.0)
 
