@@ -124,3 +124,12 @@ def test_a_synthesis_is_told_with_its_ratios() -> None:
     assert made["program"] == pytest.approx(made["program_us"] / made["bound_us"])
     assert np.isfinite(made["cpu_s"])
     assert (made["ranks"], made["order"]) == (3, 1)
+
+
+def test_direct_exchanges_do_not_wait_for_each_other() -> None:
+    made, topology = baseline("a100x16", "alltoall", 2**26, "direct", program=False), topology_named("a100x16")
+    bound = lower_bound(
+        topology, op_named("alltoall"), size_bytes=2**26, group=find_group(topology), islands=islands(topology)
+    )
+    assert made is not None
+    assert made["schedule_us"] == pytest.approx(bound.seconds * 1e6, rel=1e-9)

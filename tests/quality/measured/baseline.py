@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from syccl.baselines import lanes_seconds
 from syccl.baselines.arcs import Arcs
@@ -40,6 +42,8 @@ OPS_OF = {
 _PROTOCOL = protocol_named("Simple")
 _LEAST_PIECE_BYTES = 8192
 _MOST_ROWS = 8192
+_MOST_SORTED = 10_000
+"""Transfers that are put into an order one by one; more keep their rounds."""
 
 
 def baseline(topology: str, op: str, size_bytes: int, name: str, *, program: bool) -> dict[str, Any] | None:
@@ -85,11 +89,33 @@ def direct(topology: Topology, op: Op) -> Schedule | None:
     keep = np.flatnonzero({"root": rows.src == 0, "all": rows.dst == 0}.get(op.source, rows.dst == 0))
     if op.source == "pair":
         keep = np.arange(len(rows))
+    keep = keep[_turns(made["direct"], keep)]
     src, dst = rows.src[keep], rows.dst[keep]
     chunk = {"alltoall": src * n + dst, "gather": src, "scatter": dst}.get(op.name, np.zeros_like(src))
     demand = Demand(op, n, 1 if op.name in {"broadcast", "reduce"} else n)
     hops = Hops(chunk, src, dst, np.zeros_like(src), np.full(len(src), op.reduces))
     return _checked(make_schedule(Arcs(topology), demand, hops, None, maker="direct"))
+
+
+def _turns(schedule: Schedule, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return an order of rows in which each starts as early as can be when links serve one at a time."""
+    if len(rows) > _MOST_SORTED:
+        return np.arange(len(rows))
+    free = [0.0] * len(schedule.topology.links)
+    paths = [schedule.routes[route] for route in schedule.transfers.route[rows].tolist()]
+    takes = [[1.0 / schedule.topology.links[link].rate for link in path] for path in paths]
+    queue = [(0.0, i) for i in range(len(rows))]
+    order = []
+    while queue:
+        known, i = heapq.heappop(queue)
+        start = max(free[link] for link in paths[i])
+        if start > known:
+            heapq.heappush(queue, (start, i))
+            continue
+        order.append(i)
+        for link, seconds in zip(paths[i], takes[i], strict=True):
+            free[link] = start + seconds
+    return np.array(order, dtype=np.intp)
 
 
 def _checked(schedule: Schedule) -> Schedule:
