@@ -1,7 +1,7 @@
 """Measures what the project promises and compares with its targets: ``python tests/quality/run.py``.
 
 Prints Markdown tables for each part and exits with 1 where a target is missed, with 2 where rows are left to measure.
-Every row is measured in a fresh process with an empty cache, and is on disk as soon as it is done: a run that was
+Every row is measured cold, in a fresh process and without a cache, and is on disk as soon as it is done: a run that was
 interrupted goes on where it stopped. All of it takes hours, so it is no part of the tests; ``--quick`` takes minutes.
 """
 

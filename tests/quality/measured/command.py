@@ -51,7 +51,7 @@ def chain(topology: str, op: str, size: str) -> dict[str, Any]:
 
 def _synth(topology: str, op: str, size: str, output: Path) -> list[str]:
     file = topology_file(topology, output.parent)
-    return ["synth", "--topo", file, "--op", op, "--size", size, "--json", "-o", str(output)]
+    return ["synth", "--topo", file, "--op", op, "--size", size, "--json", "--no-cache", "-o", str(output)]
 
 
 def _took(made: Run) -> dict[str, float]:
