@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,13 +34,13 @@ from syccl.collective import Demand, op_named
 from syccl.errors import InputError, InternalError
 from syccl.schedule.ir import Schedule, Symmetry, Transfers
 from syccl.schedule.json_fields import INT32_MAX, Field, parse_document
+from syccl.schedule.json_text import lines_text, numbers_text, object_text
+from syccl.schedule.json_topology import read_topology, topology_text
 from syccl.symmetry.group import Group
-from syccl.topology import Kind, Link, Node, Topology
+from syccl.topology import Topology
 from syccl.topology.identity import topology_hash
 
 SCHEMA = "syccl-schedule/1"
-PER_LINE = 32
-"""Numbers of a long list in one line of the file: few enough for a readable difference."""
 LARGEST_TABLE = 2**30
 """Most entries in the table of all elements of a symmetry; more is taken for a damaged file."""
 
@@ -71,19 +71,19 @@ def write_json(schedule: Schedule, *, made_by: Made) -> str:
         When a generator of the symmetry is not among its elements.
     """
     demand, rows = schedule.demand, schedule.transfers
-    columns = {name: _numbers(getattr(rows, name).astype(int)) for name in Transfers.__dataclass_fields__}
+    columns = {name: numbers_text(getattr(rows, name).astype(int)) for name in Transfers.__dataclass_fields__}
     return (
-        _object(
+        object_text(
             {
                 "schema": json.dumps(SCHEMA),
                 "id": json.dumps(_strong_id(topology_hash(schedule.topology), demand, made_by)),
                 "made_by": json.dumps(dict(made_by), sort_keys=True),
                 "maker": json.dumps(schedule.maker),
                 "demand": json.dumps(_demand_record(demand)),
-                "topology": _topology_text(schedule.topology),
+                "topology": topology_text(schedule.topology),
                 "symmetry": "null" if schedule.symmetry is None else _symmetry_text(schedule.symmetry),
-                "routes": _lines(json.dumps(route) for route in schedule.routes),
-                "transfers": _object(columns),
+                "routes": lines_text(json.dumps(route) for route in schedule.routes),
+                "transfers": object_text(columns),
             }
         )
         + "\n"
@@ -112,7 +112,7 @@ def read_json(text: str, *, source: str, topology: Topology | None = None) -> Sc
     if isinstance(document.value, dict) and document.value.get("schema") != SCHEMA:
         document.fail(f"schema is {document.value.get('schema')!r}; this version reads {SCHEMA!r}")
     _, strong_id, made_by, maker, demand_field, cluster, symmetry, routes, transfers = document.members(names)
-    stated, graph_id = _read_topology(cluster)
+    stated, graph_id = read_topology(cluster)
     if topology is not None and (topology.nodes, topology.links) != (stated.nodes, stated.links):
         cluster.fail(f"the schedule is for {stated.name!r}, which differs from the given {topology.name!r}")
     used = stated if topology is None else topology
@@ -133,40 +133,6 @@ def _demand_record(demand: Demand) -> dict[str, str | int]:
     return {"op": demand.op.name, "ranks": demand.ranks, "chunks": demand.chunks, "root": demand.root}
 
 
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n ")
-
-
-def _object(members: Mapping[str, str]) -> str:
-    """Return an object with one member a line, from the texts of its members."""
-    lines = [f" {json.dumps(name)}: {_indented(text)}" for name, text in members.items()]
-    return "{\n" + ",\n".join(lines) + "}"
-
-
-def _lines(items: Iterable[str]) -> str:
-    """Return a list with one item a line, from the texts of its items."""
-    lines = [" " + _indented(item) for item in items]
-    return "[\n" + ",\n".join(lines) + "]" if lines else "[]"
-
-
-def _numbers(values: NDArray[np.integer]) -> str:
-    """Return a list of numbers, in lines of ``PER_LINE``."""
-    texts = list(map(str, values.tolist()))
-    lines = [", ".join(texts[i : i + PER_LINE]) for i in range(0, len(texts), PER_LINE)]
-    return "[" + ",\n ".join(lines) + "]"
-
-
-def _topology_text(topology: Topology) -> str:
-    return _object(
-        {
-            "hash": json.dumps(topology_hash(topology)),
-            "name": json.dumps(topology.name),
-            "nodes": _lines(json.dumps([node.name, node.kind.value, node.server]) for node in topology.nodes),
-            "links": _lines(json.dumps(link) for link in topology.links),
-        }
-    )
-
-
 def _symmetry_text(symmetry: Symmetry) -> str:
     generators = []
     for nodes in symmetry.group.generators:
@@ -174,8 +140,10 @@ def _symmetry_text(symmetry: Symmetry) -> str:
         if not same.any():
             msg = f"a generator of the symmetry of {symmetry.group.topology.name!r} is not among its elements"
             raise InternalError(msg)
-        generators.append(_object({"nodes": _numbers(nodes), "chunks": _numbers(symmetry.chunks[same.argmax()])}))
-    return _object({"order": str(symmetry.group.order), "generators": _lines(generators)})
+        generators.append(
+            object_text({"nodes": numbers_text(nodes), "chunks": numbers_text(symmetry.chunks[same.argmax()])})
+        )
+    return object_text({"order": str(symmetry.group.order), "generators": lines_text(generators)})
 
 
 def _read_made_by(field: Field) -> dict[str, str | int]:
@@ -187,33 +155,6 @@ def _read_made_by(field: Field) -> dict[str, str | int]:
             field.fail(f"{name} is {value!r}; allowed are strings and whole numbers")
         made[name] = value
     return made
-
-
-def _read_topology(field: Field) -> tuple[Topology, str]:
-    """Return the topology in the file and its hash, which is checked."""
-    stated, name, nodes, links = field.members(("hash", "name", "nodes", "links"))
-    table = tuple(_read_node(item) for item in nodes.items())
-    wires = tuple(_read_link(item, len(table)) for item in links.items())
-    try:
-        topology = Topology(name.text(), table, wires)
-    except InputError as error:
-        field.fail(str(error))
-    if stated.text() != topology_hash(topology):
-        stated.fail("does not fit nodes and links; the file was changed by hand")
-    return topology, stated.text()
-
-
-def _read_node(field: Field) -> Node:
-    name, kind, server = field.items(3)
-    kinds = {kind.value: kind for kind in Kind}
-    if kind.text() not in kinds:
-        kind.fail(f"unknown kind {kind.value!r}; choose one of {', '.join(kinds)}")
-    return Node(name.text(), kinds[kind.text()], server.text())
-
-
-def _read_link(field: Field, nodes: int) -> Link:
-    src, dst, rate, latency = field.items(4)
-    return Link(src.integer(0, nodes - 1), dst.integer(0, nodes - 1), rate.integer(1), latency.integer(0))
 
 
 def _read_demand(field: Field, topology: Topology) -> Demand:

@@ -1,0 +1,56 @@
+"""A topology within a JSON file: name, nodes, links, and the hash that must fit them."""
+
+from __future__ import annotations
+
+import json
+
+from syccl.errors import InputError
+from syccl.schedule.json_fields import Field
+from syccl.schedule.json_text import lines_text, object_text
+from syccl.topology import Kind, Link, Node, Topology
+from syccl.topology.identity import topology_hash
+
+
+def topology_text(topology: Topology) -> str:
+    """Return the text of a topology."""
+    return object_text(
+        {
+            "hash": json.dumps(topology_hash(topology)),
+            "name": json.dumps(topology.name),
+            "nodes": lines_text(json.dumps([node.name, node.kind.value, node.server]) for node in topology.nodes),
+            "links": lines_text(json.dumps(link) for link in topology.links),
+        }
+    )
+
+
+def read_topology(field: Field) -> tuple[Topology, str]:
+    """Return the topology in the file and its hash, which is checked.
+
+    Raises
+    ------
+    InputError
+        When a field is missing or wrong, or the hash does not fit.
+    """
+    stated, name, nodes, links = field.members(("hash", "name", "nodes", "links"))
+    table = tuple(_read_node(item) for item in nodes.items())
+    wires = tuple(_read_link(item, len(table)) for item in links.items())
+    try:
+        topology = Topology(name.text(), table, wires)
+    except InputError as error:
+        field.fail(str(error))
+    if stated.text() != topology_hash(topology):
+        stated.fail("does not fit nodes and links; the file was changed by hand")
+    return topology, stated.text()
+
+
+def _read_node(field: Field) -> Node:
+    name, kind, server = field.items(3)
+    kinds = {kind.value: kind for kind in Kind}
+    if kind.text() not in kinds:
+        kind.fail(f"unknown kind {kind.value!r}; choose one of {', '.join(kinds)}")
+    return Node(name.text(), kinds[kind.text()], server.text())
+
+
+def _read_link(field: Field, nodes: int) -> Link:
+    src, dst, rate, latency = field.items(4)
+    return Link(src.integer(0, nodes - 1), dst.integer(0, nodes - 1), rate.integer(1), latency.integer(0))
