@@ -21,6 +21,7 @@ LAYERS = (
     ("collective",),
     ("symmetry",),
     ("schedule",),
+    ("proof",),
     ("program",),
     ("simulate",),
     ("bounds",),

@@ -5,4 +5,5 @@ from syccl.bounds.bandwidth import Cut as Cut
 from syccl.bounds.describe import describe as describe
 from syccl.bounds.describe import describe_cut as describe_cut
 from syccl.bounds.lower import Bound as Bound
+from syccl.bounds.lower import best_proof as best_proof
 from syccl.bounds.lower import lower_bound as lower_bound

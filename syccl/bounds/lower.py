@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from syccl.bounds.bandwidth import Cut
 from syccl.bounds.gossip import allreduce_time, broadcast_time
 from syccl.bounds.study import Study, study
-from syccl.bounds.window import windows
+from syccl.bounds.window import proven, windows
 from syccl.collective import Op
-from syccl.errors import InputError
+from syccl.errors import GaveUpError, InputError
+from syccl.proof import Certificate
+from syccl.proof.verify import WHOLE
 from syccl.symmetry.group import Group
 from syccl.topology import Topology
 from syccl.units import PS_PER_SECOND
 
 LONG = 100
 """Above so many times the latency bound, the bandwidth bound is nearly all, and no time windows are looked at."""
+
+
+_BELOW = 1e-5
+"""Formulas that are exact are certified up to this part."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,9 @@ class Bound:
     why: str
     """The term that is largest."""
     window_s: float = 0.0
-    """By time windows; 0 where that says no more than the others, or was not asked for."""
+    """By time windows, proved; 0 where that says no more than the others, or nothing."""
+    proof: Certificate | None = field(default=None, compare=False)
+    """Shows that every schedule takes longer than ``proven_s``; checked in exact whole numbers."""
 
     @property
     def closed_s(self) -> float:
@@ -42,6 +50,16 @@ class Bound:
     def seconds(self) -> float:
         """The largest of all."""
         return max(self.closed_s, self.window_s)
+
+    @property
+    def proven_s(self) -> float:
+        """The time that the proof is for, 0 without one."""
+        return self.proof.time_ps / PS_PER_SECOND if self.proof else 0.0
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the proof is for the whole bound; else the bound is a formula that was proved on paper."""
+        return self.proven_s >= self.seconds * (1 - 2 * _BELOW)
 
 
 def lower_bound(
@@ -99,18 +117,50 @@ def lower_bound(
     return _with_windows(closed, topology, op, (size_bytes, root))
 
 
-def _with_windows(closed: Bound, topology: Topology, op: Op, job: tuple[int, int]) -> Bound:
-    """Return a bound with the term by time windows, where that is larger."""
+def best_proof(bound: Bound, topology: Topology, op: Op, *, size_bytes: int, root: int = 0) -> Certificate:
+    """Return a checked proof of a bound, or of the largest time below it that time windows can prove.
+
+    Raises
+    ------
+    GaveUpError
+        When there is nothing to prove, or the cluster is too large for the linear program.
+    """
+    if bound.proof is not None:
+        return bound.proof
+    proof = None
+    if bound.seconds > 0:
+        starts = bound.seconds * (1 - _BELOW), bound.latency_s * (1 - _BELOW)
+        proofs = (_proof(topology, op, (size_bytes, root), start) for start in starts)
+        proof = next((found for found in proofs if found), None)
+    if proof is None:
+        msg = (
+            f"no certificate: nothing has to be sent, or {topology.name} has too many ways from GPU to GPU for the "
+            "linear program; the bound is a formula"
+        )
+        raise GaveUpError(msg)
+    return proof
+
+
+def _proof(topology: Topology, op: Op, job: tuple[int, int], start_s: float) -> Certificate | None:
+    """Return a checked proof of the largest time from a start on that time windows can prove."""
     size, root = job
     programs = windows(topology, op.name, root)
-    start = int(closed.seconds * PS_PER_SECOND)
-    if programs is None or not start:
+    if programs is None:
+        return None
+    payload = size if op.name in WHOLE else size / topology.ranks
+    found = programs.latest_short(payload, max(1, int(start_s * PS_PER_SECOND)))
+    return proven(topology, op, job, (programs, found)) if found else None
+
+
+def _with_windows(closed: Bound, topology: Topology, op: Op, job: tuple[int, int]) -> Bound:
+    """Return a bound with the term by time windows, where that is larger and its proof holds."""
+    proof = _proof(topology, op, job, closed.seconds * (1 - _BELOW)) if closed.seconds else None
+    if proof is None:
         return closed
-    whole = op.name in {"allreduce", "broadcast", "reduce"}
-    found = programs.latest_short(size if whole else size / topology.ranks, start)
-    if found is None:
-        return closed
-    return replace(closed, window_s=found.grid.horizon / PS_PER_SECOND, why="time windows")
+    seconds = proof.time_ps / PS_PER_SECOND
+    if seconds <= closed.seconds:
+        return replace(closed, proof=proof)
+    return replace(closed, window_s=seconds, proof=proof, why="time windows")
 
 
 def _at(found: Study, size: int) -> Bound:

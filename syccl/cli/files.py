@@ -47,7 +47,17 @@ def read_plan(path: Path) -> PlanFile:
     InputError
         When it is neither, or faulty.
     """
-    text = read_text(path)
+    return parse_plan(read_text(path), path)
+
+
+def parse_plan(text: str, path: Path) -> PlanFile:
+    """Return what the text of a file holds.
+
+    Raises
+    ------
+    InputError
+        When it is neither a program nor a schedule, or faulty.
+    """
     start = text.lstrip("\ufeff \t\r\n")[:1]
     if start == "<":
         from syccl.program.msccl_xml import read_xml

@@ -1,4 +1,4 @@
-"""``syccl verify``: check a program or a schedule from the file alone."""
+"""``syccl verify``: check a program, a schedule or the proof of a bound from the file alone."""
 
 from __future__ import annotations
 
@@ -14,25 +14,43 @@ if TYPE_CHECKING:
     from syccl.findings import Finding
 
 
-@click.command("verify", short_help="Check a program or a schedule.")
+@click.command("verify", short_help="Check a program, a schedule or a proof.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--size", metavar="BYTES", help="Total size for which a program must not deadlock. Default: any.")
 @json_option
 def command(*, file: Path, size: str | None, as_json: bool) -> int:
     """Check FILE, a program in XML or a schedule in JSON: right result on every rank, no deadlock, no race.
 
+    Or FILE is the proof of a lower bound that `syccl bound --certificate` wrote: its claim is checked in exact numbers.
+
     Nothing is known but what the file says. Findings go to standard output, one a line; the exit code is 1 when there
     is an error among them.
     """
-    from syccl.cli.files import describe_plan, read_plan
+    from syccl.cli.files import describe_plan, parse_plan, read_text
     from syccl.findings import errors
+    from syccl.proof.json_file import is_certificate
     from syccl.units import parse_size
 
     size_bytes = None if size is None else parse_size(size)
-    read = read_plan(file)
-    findings = _check(read, size_bytes)
-    show_findings(str(file), describe_plan(read.plan), findings, as_json=as_json)
+    text = read_text(file)
+    if is_certificate(text):
+        what, findings = _check_proof(text, str(file))
+    else:
+        read = parse_plan(text, file)
+        what, findings = describe_plan(read.plan), _check(read, size_bytes)
+    show_findings(str(file), what, findings, as_json=as_json)
     return 1 if errors(findings) else 0
+
+
+def _check_proof(text: str, source: str) -> tuple[str, tuple[Finding, ...]]:
+    from syccl.proof import verify_certificate
+    from syccl.proof.json_file import claim, read_certificate
+    from syccl.units import format_size
+
+    stated = read_certificate(text, source=source)
+    size = format_size(stated.size_bytes)
+    what = f"proof for {stated.op.name} of {size} over {stated.topology.ranks} ranks: {claim(stated)}"
+    return what, verify_certificate(stated)
 
 
 def _check(read: PlanFile, size_bytes: int | None) -> tuple[Finding, ...]:

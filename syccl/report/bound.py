@@ -43,6 +43,8 @@ def bound_record(answer: BoundAnswer) -> dict[str, object]:
         "latency_bound_us": bound.latency_s * US,
         "combined_bound_us": bound.combined_s * US,
         "window_bound_us": bound.window_s * US,
+        "certified_us": bound.proven_s * US,
+        "bound_certified": bound.is_certified,
         "bound_why": bound.why,
         "cut": cut_words(bound.cut, answer.topology),
         "cut_ranks": list(bound.cut.ranks),

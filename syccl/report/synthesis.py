@@ -80,6 +80,7 @@ def record(outcome: Outcome) -> Record:
         "chunks": demand.chunks,
         **_number_fields(numbers),
         "bound_why": made.bound.why,
+        "bound_certified": made.bound.is_certified,
         "cut": cut_words(made.bound.cut, made.topology),
         "bottleneck": _bottleneck(made),
         "baselines": {name: made.baselines.get(name) for name in ("ring_us", "tree_us")},
@@ -262,7 +263,10 @@ def cut_words(cut: Cut, topology: Topology) -> str:
 
 def bound_words(bound: Bound) -> str:
     """Return a bound with the term that it comes from."""
-    return f"{microseconds(bound.seconds * US)} by {bound.why}" if bound.seconds > 0 else "0 us: nothing to send"
+    if bound.seconds <= 0:
+        return "0 us: nothing to send"
+    how = "certified" if bound.is_certified else "a proved formula"
+    return f"{microseconds(bound.seconds * US)} by {bound.why}, {how}"
 
 
 def microseconds(value: float) -> str:

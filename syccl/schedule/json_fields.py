@@ -64,13 +64,20 @@ class Field:
 
     def integers(self, low: int, high: int, *, count: int | None = None) -> NDArray[np.int32]:
         """Return a list of whole numbers from ``low`` to ``high``."""
+        return np.array(self._integers(low, high, count), dtype=np.int32)
+
+    def longs(self, low: int, high: int, *, count: int | None = None) -> NDArray[np.int64]:
+        """Return a list of whole numbers from ``low`` to ``high`` that may need 64 bits."""
+        return np.array(self._integers(low, high, count), dtype=np.int64)
+
+    def _integers(self, low: int, high: int, count: int | None) -> list[object]:
         values = self._list()
         if count is not None and len(values) != count:
             self.fail(f"has {len(values)} numbers; expected {count}")
         for i, value in enumerate(values):
             if type(value) is not int or not low <= value <= high:
                 Field(self.source, f"{self.path}[{i}]", value).integer(low, high)
-        return np.array(values, dtype=np.int32)
+        return values
 
     def _list(self) -> list[object]:
         if not isinstance(self.value, list):

@@ -25,4 +25,4 @@ def test_the_record_holds_every_term_in_microseconds() -> None:
 def test_the_table_names_term_and_root() -> None:
     rows = dict(bound_table(ANSWER).rows)
     assert rows["op"] == "broadcast, root 2"
-    assert rows["bound"] == "30 us by both together"
+    assert rows["bound"] == "30 us by both together, a proved formula"

@@ -40,7 +40,7 @@ def test_the_table_holds_the_right_values() -> None:
     assert values["chunks"] == "2, 512KiB each"
     assert values["predicted time"] == "23.84 us (lowered program, Simple protocol)"
     assert values["time/bound"] == "1.100 (schedule alone 1.000)"
-    assert values["bound"] == "21.67 us by shards cross the cable"
+    assert values["bound"] == "21.67 us by shards cross the cable, a proved formula"
     assert values["cut"] == "out of rank 0 (gpu0), over 1 link gpu->gpu of 25GB/s (gpu0->gpu1)"
     assert values["bottleneck"] == "gpu0->gpu1 (25GB/s)"
     assert values["ring baseline"] == "30 us: speed-up 1.26x"

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from syccl.bounds.window.fabric import FAR, Fabric, fabric_of
+import numpy as np
+
+from syccl.bounds.window.fabric import FAR, Fabric, Longs, fabric_of
 from syccl.bounds.window.flows import Classes, Family, Flow, families
 from syccl.bounds.window.grid import POINTS, Grid, grid_of
 from syccl.bounds.window.program import Layout, window_program
 from syccl.optimize.linear import LinearProgram, LinearSolution, solve_linear
 from syccl.optimize.status import Status
-from syccl.symmetry.generators import orbit_labels
+from syccl.symmetry.generators import Moves, orbit_labels
 from syccl.topology import Topology
 
 KILO = 1e3
@@ -52,6 +54,10 @@ class Windows:
     fabric: Fabric
     families: tuple[Family, ...]
     wires: Classes
+    sources: Longs
+    """Ranks that hold data at the start."""
+    moves: Moves
+    """Symmetries of the job, as permutations of nodes."""
     solved: dict[int, Solved | None] = field(default_factory=dict)
 
     def at(self, horizon: int) -> Solved | None:
@@ -85,7 +91,8 @@ def windows(topology: Topology, op: str, root: int) -> Windows | None:
     rooted = op in {"broadcast", "reduce", "scatter", "gather"}
     moves = found[0].moves if rooted else fabric.nodes
     wires = Classes.of(orbit_labels(fabric.on_wires(moves), len(fabric.rate)))
-    return Windows(fabric, found, wires)
+    sources = np.array([root]) if op in {"broadcast", "scatter"} else np.arange(fabric.ranks)
+    return Windows(fabric, found, wires, sources, moves)
 
 
 def _chosen(fabric: Fabric, found: tuple[Family, ...]) -> tuple[Family, ...]:
@@ -119,7 +126,7 @@ def latest_short(at: Callable[[int], Solved | None], payload: float, start: int)
         if high and high <= low * (1 + _TOLERANCE):
             break
         if not high:
-            guess = int(low * (_GROWTH if step else 1 + min(_GROWTH - 1, low_gap / payload + _TOLERANCE))) + 1
+            guess = int(low * (_GROWTH**step if step else 1 + min(_GROWTH - 1, low_gap / payload + _TOLERANCE))) + 1
         elif step % 3 == 2:
             guess = (low + high) // 2
         else:
