@@ -108,6 +108,7 @@ CLUSTERS: dict[str, Callable[[], Topology]] = {
     "a100-gpu": lambda: _without("a100-gpu", load_topology("a100x32"), ["server0.gpu0"]),
     "a100-nvlink": lambda: _changed("a100-nvlink", load_topology("a100x32"), ("server0.gpu0", "server0.nvswitch"), 0),
     "a100-half": lambda: _changed("a100-half", load_topology("a100x32"), ("server0.nic0", "leaf0"), 0.5),
+    "h800-nic": lambda: _without("h800-nic", load_topology("h800x64"), ["server0.nic0"]),
     "7+8": lambda: _on_one_leaf("7+8", [_shared(7), _shared(8)]),
     "8+8+4": lambda: _on_one_leaf("8+8+4", [_shared(8), _shared(8), _shared(4)]),
     "8+8+4b": lambda: _on_one_leaf("8+8+4b", [_shared(8), _shared(8), Server((0, 1, 2, 3))]),
