@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from syccl.topology.model import Topology
@@ -23,7 +24,8 @@ def routes_from(topology: Topology, rank: int) -> dict[int, Route]:
     """Return the default route from one rank to every rank it reaches without passing a GPU.
 
     The default is what a runtime takes: the fewest links (a direct link before a switch, a switch before the network),
-    among those the widest, then the one of least latency, then lowest link ids.
+    among those the widest, then the one of least latency. Of several such routes what enters a switch by its i-th port
+    takes the i-th (a GPU of rank i its i-th), counted around, so that they share the load.
     """
     start = topology.gpus[rank]
     found: dict[int, Route] = {}
@@ -38,7 +40,7 @@ def routes_from(topology: Topology, rank: int) -> dict[int, Route]:
                     rate = min(route.rate or link.rate, link.rate)
                     further = Route((*route.links, i), rate, route.latency_ps + link.latency_ps)
                     following.setdefault(link.dst, []).append(further)
-        best = {node: min(routes, key=_preference) for node, routes in following.items()}
+        best = {node: _chosen(topology, routes, rank) for node, routes in following.items()}
         reached.update(best)
         found.update({topology.rank_of[node]: route for node, route in best.items() if topology.is_gpu(node)})
         level = {node: route for node, route in best.items() if not topology.is_gpu(node)}
@@ -50,5 +52,15 @@ def default_route(topology: Topology, src: int, dst: int) -> Route | None:
     return routes_from(topology, src).get(dst)
 
 
-def _preference(route: Route) -> tuple[int, int, tuple[int, ...]]:
-    return (-route.rate, route.latency_ps, route.links)
+def _chosen(topology: Topology, routes: list[Route], rank: int) -> Route:
+    """Return the route to take among some of equally many links from one rank to one node."""
+    if len(routes) == 1:
+        return routes[0]
+    least = min((-route.rate, route.latency_ps) for route in routes)
+    tied = sorted(route for route in routes if (-route.rate, route.latency_ps) == least)
+    common = sum(1 for _ in takewhile(lambda links: len(set(links)) == 1, zip(*(r.links for r in tied), strict=True)))
+    if common == 0:
+        return tied[rank % len(tied)]
+    last = tied[0].links[common - 1]
+    port = topology.in_links[topology.links[last].dst].index(last)
+    return tied[port % len(tied)]

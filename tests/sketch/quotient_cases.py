@@ -44,7 +44,7 @@ def gpu_mesh(ranks: int, cables: list[tuple[int, int, float]]) -> Topology:
 
 
 def two_spines() -> Topology:
-    """Four GPUs on two leaves that two equal spines of 25 GB/s join; the default route knows one of them."""
+    """Four GPUs on two leaves that two equal spines of 25 GB/s join; ports of a leaf take turns among them."""
     b = Builder()
     for i in range(4):
         b.node(f"g{i}", Kind.GPU)

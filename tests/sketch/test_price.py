@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -159,8 +160,18 @@ def test_the_optimum_over_all_trees_is_found(topology: Topology) -> None:
     assert found.gap <= 1e-5
 
 
-def test_free_routes_use_the_second_spine() -> None:
-    topology = two_spines()
+def test_default_routes_share_two_spines() -> None:
+    default = priced("allgather", two_spines())
+    assert default.lp_value * 25 * GB == pytest.approx(1, rel=1e-3)
+
+
+def test_free_routes_use_a_spine_that_is_farther_away() -> None:
+    near = two_spines()
+    spine = max(range(len(near.nodes)), key=lambda node: near.nodes[node].name)
+    links = tuple(
+        link._replace(latency_ps=2 * link.latency_ps + 1) if spine in link[:2] else link for link in near.links
+    )
+    topology = replace(near, links=links)
     default = priced("allgather", topology)
     free = priced("allgather", topology, any_route=True)
     assert default.lp_value * 25 * GB == pytest.approx(2, rel=1e-3)
