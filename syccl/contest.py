@@ -1,19 +1,23 @@
-"""The contest: the best plans are lowered, and the fastest program within the limits of the runtime wins."""
+"""The contest: of many plans few are lowered, and the fastest program within the limits of the runtime wins."""
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from syccl.baselines.lanes import Laned
+from syccl.candidates import BASELINE, Candidate, Lowering, why_program, why_schedule
+from syccl.clock import Clock
 from syccl.errors import GaveUpError
 from syccl.lowering.lower import Lowered, lower, wirings
 from syccl.lowering.targets import Target
 from syccl.planning import Plan, Problem
 from syccl.schedule import Schedule
 from syccl.simulate.cost import Protocol
+from syccl.simulate.schedule_time import schedule_time
 from syccl.solve.executor import ordered_results
 from syccl.stitch import stitch
 
@@ -22,23 +26,33 @@ _CLOSE_ENOUGH = 1.01
 _LOWERED = 3
 _LOWERED_FOR_LATENCY = 6
 """Plans that are lowered; more where schedules say little about programs: at sizes where latency counts."""
+_TIMED = 3
+"""Plans whose schedules are made and timed where no program is wanted."""
 _HOPELESS = 1.5
 """Plans of few pieces are lowered while their schedules take no longer than this factor of the fastest."""
-_SHOWN = 8
-"""Plans that are told of where none is lowered."""
-
-Trial = dict[str, object]
+_TOO_LONG = "every plan has too many steps"
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The plan that won, its schedule and its program to be, and everything that was tried."""
+    """The plan that won, its schedule and its program to be, and everything that was tried.
+
+    Parameters
+    ----------
+    candidates
+        Every plan in the order of cheap times, then rings and trees that were tried.
+    winner
+        Name of the candidate that won.
+    why
+        One sentence that says why it did.
+    """
 
     plan: Plan
     schedule: Schedule
     lowered: Lowered | None
-    trials: list[Trial]
+    candidates: tuple[Candidate, ...]
     winner: str
+    why: str
 
     @property
     def is_baseline(self) -> bool:
@@ -53,12 +67,23 @@ class Rules:
     protocol: Protocol
     target: Target
     jobs: int
-    is_over: Callable[[], bool]
+    clock: Clock
 
 
-def best_schedule(problem: Problem, found: Sequence[Plan]) -> Choice:
+def best_schedule(problem: Problem, found: Sequence[Plan], clock: Clock) -> Choice:
     """Return the plan of the fastest schedule, without a program."""
-    return Choice(found[0], _scheduled(problem, found[0]), None, [_trial(p) for p in found[:_SHOWN]], found[0].name)
+    timed: dict[int, tuple[Schedule, float]] = {}
+    for i, plan in enumerate(found[:_TIMED]):
+        if i and clock.is_over():
+            break
+        schedule = _scheduled(problem, plan)
+        timed[i] = schedule, schedule_time(schedule, size_bytes=problem.size_bytes).seconds
+    best = min(timed, key=lambda i: (timed[i][1], i))
+    candidates = tuple(
+        replace(_candidate(problem, plan), schedule_s=timed[i][1] if i in timed else None, won=i == best)
+        for i, plan in enumerate(found)
+    )
+    return Choice(found[best], timed[best][0], None, candidates, found[best].name, why_schedule(candidates))
 
 
 def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress: Callable[[str], None]) -> Choice:
@@ -70,26 +95,27 @@ def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress
         When no program fits the limits of the runtime.
     """
     fitting: list[tuple[Plan, Lowered]] = []
-    trials: list[Trial] = []
+    tried: dict[int, Candidate] = {}
     contestants, rounds = _contestants(problem, found)
-    lowerings = ordered_results(
-        partial(_lowerings, problem, rules.protocol, rules.target), contestants, jobs=rules.jobs
-    )
-    for plan, (lowered, tried) in zip(contestants, lowerings, strict=False):
+    lowerings = ordered_results(partial(_lowerings, problem, rules), contestants, jobs=rules.jobs)
+    for plan, (lowered, candidate) in zip(contestants, lowerings, strict=False):
         progress(f"lowered {plan.name}, {plan.count} pieces")
-        trials += tried
+        tried[id(plan)] = candidate
         if lowered is not None:
             fitting.append((plan, lowered))
-            if len(fitting) >= rounds or rules.is_over():
+            if rules.clock.is_over() or len(fitting) >= rounds:
                 break
     if not fitting:
-        broken = next((str(t["limit"]) for t in trials if t.get("limit")), "every plan has too many steps")
+        broken = next((way.limit for one in tried.values() for way in one.lowerings if way.limit), _TOO_LONG)
         msg = f"no program fits the runtime: {broken}; ask for a schedule instead (-o FILE.json)"
         raise GaveUpError(msg)
     fastest = min(lowered.seconds for _, lowered in fitting)
     close = [(plan, low) for plan, low in fitting if low.seconds <= fastest * _CLOSE_ENOUGH]
     plan, lowered = min(close, key=lambda pair: (problem.chunks(pair[0].count), pair[0].seconds, pair[1].seconds))
-    return Choice(plan, lowered.schedule, lowered, trials, plan.name)
+    candidates = tuple(
+        replace(tried[id(one)], won=one is plan) if id(one) in tried else _left_out(problem, one) for one in found
+    )
+    return Choice(plan, lowered.schedule, lowered, candidates, plan.name, why_program(candidates))
 
 
 def challenged(choice: Choice, problem: Problem, rules: Rules, challengers: Iterable[tuple[str, Laned]]) -> Choice:
@@ -97,24 +123,28 @@ def challenged(choice: Choice, problem: Problem, rules: Rules, challengers: Iter
 
     It is for clusters on which the plans lower badly: nothing is written that is slower than what people use today.
     """
-    best = choice
-    for name, laned in challengers:
+    best, winner, tried = choice, -1, []
+    for name, laned in itertools.takewhile(lambda _: not rules.clock.is_over(), challengers):
         lowered = lower(laned.schedule, laned.wiring, rules.protocol, rules.target, size_bytes=problem.size_bytes)
         if lowered is None or best.lowered is None:
             continue
-        trial = {"plan": name, "pieces": laned.lanes, "channels": str(laned.lanes)}
-        best.trials.append({**trial, "program_us": lowered.seconds * 1e6, "limit": lowered.excess})
         is_selected = problem.elements % laned.schedule.demand.chunks == 0
         spoils = not is_selected and problem.elements % choice.schedule.demand.chunks == 0
-        if lowered.excess is None and not spoils and lowered.seconds < best.lowered.seconds:
-            best = replace(best, schedule=lowered.schedule, lowered=lowered, winner=name)
-    return best
+        limit = lowered.excess or ("runtimes would not select it at this size" if spoils else None)
+        way = Lowering(str(laned.lanes), lowered.seconds, limit)
+        tried.append(Candidate(BASELINE, name, laned.lanes, laned.schedule.demand.chunks, lowerings=(way,)))
+        if limit is None and lowered.seconds < best.lowered.seconds:
+            best, winner = replace(best, schedule=lowered.schedule, lowered=lowered, winner=name), len(tried) - 1
+    if winner < 0:
+        return replace(choice, candidates=(*choice.candidates, *tried))
+    tried[winner] = replace(tried[winner], won=True)
+    candidates = (*(replace(one, won=False) for one in choice.candidates), *tried)
+    return replace(best, candidates=candidates, why=why_program(candidates))
 
 
 def _contestants(problem: Problem, found: Sequence[Plan]) -> tuple[list[Plan], int]:
     """Return the plans to lower, in order, and how many; where latency counts, plans of few pieces are among them."""
-    limit = problem.most_hops
-    fitting = [plan for plan in found if limit is None or _hops_per_rank(problem, plan) <= limit]
+    fitting = [plan for plan in found if _is_short_enough(problem, plan)]
     if not problem.is_short:
         return fitting, _LOWERED
     fewest = min((plan.count for plan in fitting), default=1)
@@ -123,36 +153,46 @@ def _contestants(problem: Problem, found: Sequence[Plan]) -> tuple[list[Plan], i
     return list(chosen.values()), _LOWERED_FOR_LATENCY
 
 
-def _hops_per_rank(problem: Problem, plan: Plan) -> int:
-    """Return the sends and receives of an average rank."""
-    return 2 * sum(len(piece.hops) for piece in plan.pieces) // problem.roots
+def _is_short_enough(problem: Problem, plan: Plan) -> bool:
+    """Return whether a program can hold the sends and receives of an average rank."""
+    hops = 2 * sum(len(piece.hops) for piece in plan.pieces) // problem.roots
+    return problem.most_hops is None or hops <= problem.most_hops
 
 
 def _scheduled(problem: Problem, plan: Plan) -> Schedule:
     return stitch(problem.op, plan.pieces, problem.quotient, plan.timed, root=problem.root)
 
 
-def _lowerings(problem: Problem, protocol: Protocol, target: Target, plan: Plan) -> tuple[Lowered | None, list[Trial]]:
-    """Return the fastest program of a plan within the limits of the runtime, and all trials."""
+def _lowerings(problem: Problem, rules: Rules, plan: Plan) -> tuple[Lowered | None, Candidate]:
+    """Return the fastest program of a plan within the limits of the runtime, and all that was tried."""
     schedule = _scheduled(problem, plan)
     best: Lowered | None = None
-    trials: list[Trial] = []
-    queue = deque(wirings(schedule, protocol, target, size_bytes=problem.size_bytes, about_s=plan.seconds))
-    while queue:
+    tried: list[Lowering] = []
+    target, size = rules.target, problem.size_bytes
+    queue = deque(wirings(schedule, rules.protocol, target, size_bytes=size, about_s=plan.seconds))
+    while queue and (best is None or not rules.clock.is_over()):
         wiring = queue.popleft()
-        lowered = lower(schedule, wiring, protocol, target, size_bytes=problem.size_bytes)
+        lowered = lower(schedule, wiring, rules.protocol, target, size_bytes=size)
         if lowered is None and best is None and not queue and 2 * wiring.channels <= target.channels:
             # More channels hold more messages under way, so that those of an exchange do not block each other.
             queue.append(replace(wiring, channels=2 * wiring.channels))
         channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
-        trial = {**_trial(plan), "channels": channels}
-        trial["program_us"] = None if lowered is None else lowered.seconds * 1e6
-        trial["limit"] = "deadlock in the dry run" if lowered is None else lowered.excess
-        trials.append(trial)
+        seconds = None if lowered is None else lowered.seconds
+        limit = "deadlock in the dry run" if lowered is None else lowered.excess
+        tried.append(Lowering(channels, seconds, limit))
         if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
             best = lowered
-    return best, trials
+    exact = schedule_time(schedule, size_bytes=size).seconds
+    return best, replace(_candidate(problem, plan), schedule_s=exact, lowerings=tuple(tried))
 
 
-def _trial(plan: Plan) -> Trial:
-    return {"plan": plan.name, "pieces": plan.count, "schedule_us": plan.seconds * 1e6}
+def _left_out(problem: Problem, plan: Plan) -> Candidate:
+    """Return a plan that was not lowered."""
+    limit = None if _is_short_enough(problem, plan) else "too many steps for a program"
+    return replace(_candidate(problem, plan), limit=limit)
+
+
+def _candidate(problem: Problem, plan: Plan) -> Candidate:
+    status = None if plan.status is None else plan.status.value
+    chunks = problem.chunks(plan.count)
+    return Candidate(plan.source, plan.name, plan.count, chunks, cheap_s=plan.seconds, status=status)

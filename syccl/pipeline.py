@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from syccl.baselines import baseline_lanes, baseline_times
 from syccl.bounds import Bound, lower_bound
+from syccl.clock import Clock
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
 from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
@@ -97,25 +97,6 @@ class Solved:
     baselines: dict[str, float]
 
 
-@dataclass
-class Clock:
-    """Wall clock of one synthesis; only a time limit given by the user may change what is made."""
-
-    limit_s: float | None
-    began: float = field(default_factory=time.monotonic)
-    hit: bool = False
-
-    def spent_s(self) -> float:
-        """Return the seconds since it was made."""
-        return time.monotonic() - self.began
-
-    def is_over(self) -> bool:
-        """Return whether the limit is past, and remember it."""
-        if self.limit_s is not None and self.spent_s() > self.limit_s:
-            self.hit = True
-        return self.hit
-
-
 def synthesize(
     topology: Topology,
     op: Op,
@@ -160,12 +141,12 @@ def solve(
         When no program fits the limits of the runtime.
     """
     problem, bound, pricing = _posed(prepared, options, progress)
-    found = find_plans(problem, pricing, progress=progress, is_over=clock.is_over, store=store)
+    found = find_plans(problem, pricing, progress=progress, clock=clock, store=store)
     baselines: dict[str, float] = {}
     if problem.most_hops is None:
-        choice = best_schedule(problem, found.plans)
+        choice = best_schedule(problem, found.plans, clock)
     else:
-        rules = Rules(protocol_named(options.protocol), EXECUTOR, options.jobs, clock.is_over)
+        rules = Rules(protocol_named(options.protocol), EXECUTOR, options.jobs, clock)
         choice = best_program(problem, found.plans, rules, progress)
         progress("comparing with rings and trees")
         baselines = _baselines(problem, rules.protocol)
@@ -271,7 +252,7 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
         program_time_s=program_time,
         bottleneck=bottleneck,
         baselines=work.baselines,
-        explain=_explained(work),
+        explain=_explained(work, clock),
         synthesis_s=clock.spent_s(),
         hit_time_limit=clock.hit,
     )
@@ -305,11 +286,12 @@ def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
     return proven * share
 
 
-def _explained(work: Solved) -> dict[str, object]:
+def _explained(work: Solved, clock: Clock) -> dict[str, object]:
     problem, pricing = work.problem, work.pricing
     priced: dict[str, object] = {}
     if pricing is not None:
         priced = {
+            "pricing_status": pricing.status.value,
             "pricing_rounds": pricing.rounds,
             "columns": len(pricing.columns),
             "lp_value_s_per_byte": pricing.lp_value,
@@ -320,14 +302,16 @@ def _explained(work: Solved) -> dict[str, object]:
         ours = {"winner_pieces": work.choice.plan.count}
         if pricing is not None:
             ours |= account(problem, work.choice.plan, work.found.solver)
+    untried = "; others were left untried at the time limit" if clock.hit else ""
     return {
+        "why": work.choice.why + untried,
+        "winner": work.choice.winner,
         "symmetry_order": problem.group.order,
         "root_orbits": problem.roots,
         "link_orbits": problem.quotient.orbits,
         "islands": len(problem.islands),
         **priced,
         "plans": len(work.found.plans),
-        "winner": work.choice.winner,
         **ours,
-        "trials": work.choice.trials,
+        "candidates": [candidate.record() for candidate in work.choice.candidates],
     }

@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from syccl.baselines import baseline_lanes
+from syccl.candidates import Candidate
+from syccl.clock import Clock
 from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
 from syccl.errors import GaveUpError
 from syccl.lowering.targets import EXECUTOR, Target
 from syccl.planning import Plan, Problem, find_plans
 from syccl.schedule.verify import verify_schedule
 from syccl.simulate.cost import PROTOCOLS
+from syccl.simulate.schedule_time import schedule_time
 from syccl.topology import Topology
 from tests.problems import problem_of
 from tests.strategies import one_switch, two_servers
@@ -26,8 +29,13 @@ def found(topology: Topology, op: str, size_bytes: int) -> tuple[Problem, list[P
     return problem, find_plans(problem, pricing).plans
 
 
-def program(problem: Problem, plans: list[Plan], target: Target = EXECUTOR, *, over: bool = False) -> Choice:
-    return best_program(problem, plans, Rules(PROTOCOLS["Simple"], target, 1, lambda: over), lambda _: None)
+def program(problem: Problem, plans: list[Plan], target: Target = EXECUTOR, *, limit_s: float | None = None) -> Choice:
+    return best_program(problem, plans, Rules(PROTOCOLS["Simple"], target, 1, Clock(limit_s)), lambda _: None)
+
+
+def fitting(choice: Choice) -> list[tuple[float, Candidate]]:
+    """Program time in seconds of every candidate that fits."""
+    return [(one.best.seconds, one) for one in choice.candidates if one.best is not None and one.best.seconds]
 
 
 @pytest.mark.parametrize("op", ["allgather", "allreduce"])
@@ -37,17 +45,24 @@ def test_the_fastest_program_wins_and_of_near_ones_that_of_fewest_chunks(op: str
     choice = program(problem, plans)
     assert choice.lowered is not None
     assert choice.lowered.excess is None
-    tried = [float(t["program_us"]) for t in choice.trials if t["limit"] is None]  # type: ignore[arg-type]
-    assert choice.lowered.seconds * 1e6 <= min(tried) * 1.01 * (1 + 1e-9)
-    near = [t for t in choice.trials if t["limit"] is None and float(t["program_us"]) <= min(tried) * 1.01]
-    assert choice.plan.count == min(int(t["pieces"]) for t in near)
+    fastest = min(seconds for seconds, _ in fitting(choice))
+    assert choice.lowered.seconds <= fastest * 1.01 * (1 + 1e-9)
+    near = [one for seconds, one in fitting(choice) if seconds <= fastest * 1.01]
+    assert choice.plan.count == min(one.pieces for one in near)
 
 
-def test_every_trial_tells_what_was_tried() -> None:
-    choice = program(*found(one_switch(4), "allgather", 1 << 14))
-    for trial in choice.trials:
-        assert set(trial) == {"plan", "pieces", "schedule_us", "channels", "program_us", "limit"}
-        assert float(trial["schedule_us"]) > 0  # type: ignore[arg-type]
+def test_every_plan_is_told_of_and_the_best_went_on() -> None:
+    problem, plans = found(one_switch(4), "allgather", 1 << 14)
+    choice = program(problem, plans)
+    assert [(one.name, one.pieces, one.cheap_s) for one in choice.candidates] == [
+        (plan.name, plan.count, plan.seconds) for plan in plans
+    ]
+    assert [one.name for one in choice.candidates if one.won] == [choice.winner] == [choice.plan.name]
+    for one in choice.candidates:
+        assert one.went_on == bool(one.lowerings) == (one.schedule_s is not None)
+        assert one.source in {"routed trees", "integer program", "staged sketches", "least latency"}
+        if one.schedule_s is not None:
+            assert one.schedule_s == pytest.approx(one.cheap_s)
 
 
 def test_programs_that_break_a_limit_do_not_win() -> None:
@@ -57,7 +72,8 @@ def test_programs_that_break_a_limit_do_not_win() -> None:
     assert free.plan.count > 2
     tight = program(problem, plans, replace(EXECUTOR, name="tiny", chunks=4 * 2))
     assert tight.plan.count <= 2 < most
-    assert any("tiny allows 8" in str(trial["limit"]) for trial in tight.trials)
+    assert any("tiny allows 8" in str(one.excluded_by) for one in tight.candidates)
+    assert all((one.excluded_by is None) == (one.best is not None) for one in tight.candidates if one.went_on)
 
 
 def test_where_nothing_fits_the_limit_is_named() -> None:
@@ -70,39 +86,49 @@ def test_where_nothing_fits_the_limit_is_named() -> None:
 
 def test_the_first_program_is_taken_when_time_is_over() -> None:
     problem, plans = found(two_servers(2), "allgather", 1 << 16)
-    choice = program(problem, plans, over=True)
-    assert len({(t["plan"], t["pieces"]) for t in choice.trials}) == 1
+    choice = program(problem, plans, limit_s=0.0)
+    (tried,) = [one for one in choice.candidates if one.went_on]
+    assert (tried.won, len(tried.lowerings)) == (True, 1)
+    assert choice.why == "the only plan that was lowered"
 
 
 def test_without_a_program_the_fastest_schedule_wins() -> None:
     problem, plans = found(two_servers(2), "allgather", 1 << 16)
-    choice = best_schedule(problem, plans)
-    assert choice.plan is plans[0]
+    choice = best_schedule(problem, plans, Clock())
+    timed = [one.schedule_s for one in choice.candidates if one.schedule_s is not None]
+    assert len(timed) == min(3, len(plans))
+    assert schedule_time(choice.schedule, size_bytes=1 << 16).seconds == min(timed)
     assert choice.lowered is None
+    assert [one.went_on for one in best_schedule(problem, plans, Clock(0.0)).candidates].count(True) == 1
 
 
 def test_an_exchange_that_blocks_on_few_channels_is_given_more() -> None:
     problem, plans = found(one_switch(8), "allreduce", 1 << 12)
     exchange = next(plan for plan in plans if plan.name == "all to all")
     choice = program(problem, [exchange])
-    stuck = [trial["channels"] for trial in choice.trials if trial["program_us"] is None]
+    stuck = [way.channels for one in choice.candidates for way in one.lowerings if way.seconds is None]
     assert choice.lowered is not None
-    assert choice.lowered.wiring.channels > max(int(str(channels)) for channels in stuck)
+    assert choice.lowered.wiring.channels > max(int(channels) for channels in stuck)
     assert choice.lowered.seconds <= 1.1 * exchange.seconds
 
 
 def test_a_ring_takes_the_place_of_a_slower_program_that_it_is_selected_like() -> None:
     topology = one_switch(4)
     problem, plans = found(topology, "allreduce", 64 << 20)
-    rules = Rules(PROTOCOLS["Simple"], EXECUTOR, 1, lambda: False)
+    rules = Rules(PROTOCOLS["Simple"], EXECUTOR, 1, Clock())
     choice = program(problem, plans)
     assert choice.lowered is not None
-    slow = replace(choice, lowered=replace(choice.lowered, seconds=1.0))
+    crawl = tuple(
+        replace(one, lowerings=tuple(replace(w, seconds=1.0) for w in one.lowerings)) for one in choice.candidates
+    )
+    slow = replace(choice, lowered=replace(choice.lowered, seconds=1.0), candidates=crawl)
     lanes = list(baseline_lanes(topology, problem.op, problem.islands, size_bytes=problem.size_bytes))
     won = challenged(slow, problem, rules, lanes)
     assert won.lowered is not None
     assert won.winner.startswith(("ring", "tree"))
     assert won.is_baseline
+    assert [one.name for one in won.candidates if one.won] == [won.winner]
+    assert won.why.startswith("the fastest of ")
     assert not choice.is_baseline
     assert won.lowered.seconds < 1.0
     assert verify_schedule(won.schedule) == ()

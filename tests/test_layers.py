@@ -15,7 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
     ("errors", "units", "findings"),
-    ("store",),
+    ("store", "clock"),
     ("optimize",),
     ("topology",),
     ("collective",),
@@ -31,6 +31,7 @@ LAYERS = (
     ("solve",),
     ("stitch",),
     ("planning",),
+    ("candidates",),
     ("contest",),
     ("prepare",),
     ("pipeline",),

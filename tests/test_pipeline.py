@@ -149,7 +149,7 @@ def test_the_report_explains_how_it_was_found() -> None:
     assert explained["symmetry_order"] == result.group.order == 4
     assert (explained["root_orbits"], explained["islands"]) == (1, 1)
     assert explained["dual_bound_s_per_byte"] <= explained["lp_value_s_per_byte"]  # type: ignore[operator]
-    assert explained["winner"] in {trial["plan"] for trial in explained["trials"]}  # type: ignore[attr-defined]
+    assert explained["winner"] in {one["plan"] for one in explained["candidates"]}  # type: ignore[attr-defined]
     assert result.demand.chunks == 4 * explained["winner_pieces"]  # type: ignore[operator]
 
 

@@ -23,6 +23,8 @@ from syccl.cli.common import (
 from syccl.errors import InternalError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from syccl.collective import Op
     from syccl.pipeline import Options, Synthesis
     from syccl.report.synthesis import Outcome
@@ -103,14 +105,13 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.cli.progress import Progress
     from syccl.pipeline import Options, synthesize
 
-    wanted = True if any(path.suffix == PROGRAM for path in paths) else None
     options = Options(
         size_bytes=size_bytes,
         datatype=datatype_named(datatype),
         protocol=protocol,
         jobs=jobs,
         time_limit_s=time_limit,
-        want_program=wanted,
+        want_program=any(path.suffix == PROGRAM for path in paths),
     )
     with Progress(quiet=quiet) as progress:
         made = synthesize(topology, op, options, root=root, progress=progress, store=store)
@@ -165,9 +166,19 @@ def _tell(outcome: Outcome, *, default: bool, quiet: bool, explain: bool, as_jso
         for line in report.next_steps(outcome):
             click.echo(line)
     if explain and not as_json and not quiet:
-        for title, table in report.explain_tables(outcome.synthesis.explain):
+        _explain(outcome.synthesis.explain)
+
+
+def _explain(account: Mapping[str, object]) -> None:
+    """Print why the winner won, what else was tried, and what the search did."""
+    from syccl.report.explain import explained
+
+    for title, part in explained(account):
+        if isinstance(part, str):
+            click.echo(f"\n{title}: {part}")
+        else:
             click.echo(f"\n{title}:")
-            show(table)
+            show(part)
 
 
 def _warn(outcome: Outcome, *, default: bool) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from syccl.errors import InternalError
+from syccl.optimize.status import Status
 
 LARGEST_TOTAL = 1 << 62
 """Keep the capacity out of a source, and into a sink, at or below this: flows are 64-bit integers."""
@@ -65,7 +66,8 @@ class FlowNetwork:
         known = source != sink and min(source, sink) >= 0 and max(source, sink) < self.nodes
         status = self._solver.solve(source, sink) if known else None
         if status != self._optimal:
-            msg = f"max-flow from {source} to {sink} of {self.nodes} nodes ended with {status}"
+            why = "capacities overflow" if known else "these are no two nodes"
+            msg = f"max-flow from {source} to {sink} of {self.nodes} nodes: {Status.ERROR.value}, {why}"
             raise InternalError(msg)
         side = np.zeros(self.nodes, dtype=np.bool_)
         side[self._solver.get_source_side_min_cut()] = True

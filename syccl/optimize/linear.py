@@ -117,10 +117,11 @@ def solve_integer(
     node_limit: int,
     gap: float = 0.0,
     hint: Floats | None = None,
+    limit_s: float | None = None,
 ) -> IntegerSolution:
     """Solve a program some of whose variables are whole numbers, with SCIP, one thread.
 
-    The limit counts nodes, not seconds, so the same program always ends the same way.
+    The limit counts nodes, not seconds, so the same program always ends the same way, unless ``limit_s`` is given.
 
     Parameters
     ----------
@@ -135,6 +136,8 @@ def solve_integer(
         Relative gap that is good enough to stop as `Status.OPTIMAL`.
     hint
         A value for every variable to start from.
+    limit_s
+        Seconds of the clock after which the search ends as at the limit of nodes.
 
     Raises
     ------
@@ -145,6 +148,8 @@ def solve_integer(
 
     solver = _loaded("SCIP", program, integer)
     solver.SetSolverSpecificParametersAsString(f"limits/nodes = {node_limit}\n")
+    if limit_s is not None:
+        solver.set_time_limit(max(1, round(limit_s * 1e3)))
     if hint is not None:
         solver.SetHint(solver.variables(), hint.tolist())
     parameters = pywraplp.MPSolverParameters()

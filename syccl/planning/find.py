@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from syccl.clock import Clock
 from syccl.optimize.status import Status
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
@@ -34,39 +35,48 @@ def find_plans(
     pricing: Pricing | None,
     *,
     progress: Callable[[str], None] = lambda _: None,
-    is_over: Callable[[], bool] = lambda: False,
+    clock: Clock | None = None,
     store: Store | None = None,
 ) -> Found:
-    """Return plans for the collective from all sources, or from those asked before ``is_over``: at least one plan.
+    """Return plans for the collective from all sources, or from those asked while there is time: at least one plan.
 
     Trees are priced for allgather, reducescatter and allreduce; ``pricing`` is None for the other collectives.
     """
-    solver = Solver(_EFFORT, Store() if store is None else store)
+    clock = Clock() if clock is None else clock
+    is_over = clock.is_over
+    solver = Solver(_EFFORT, Store() if store is None else store, clock)
     if problem.quotient.ranks == 1:
         return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], solver)
     progress("routing")
     found: list[Plan] = []
     if pricing is None:
-        for plan in path_plans(problem) if problem.sends_to_one else rooted_plans(problem):
+        made = path_plans(problem) if problem.sends_to_one else rooted_plans(problem)
+        for plan in _from("paths" if problem.sends_to_one else "routed trees", made):
             found.append(plan)
             if is_over():
                 break
         return Found(_ranked(found), solver)
-    for plan in routed_plans(problem):
+    for plan in _from("routed trees", routed_plans(problem)):
         found.append(plan)
         if is_over():
             break
     if _gap(problem, found) > _COMBINE_ABOVE and not is_over():
         progress("combining trees")
-        found += combined_plans(problem, pricing, found)
+        found += _from("integer program", combined_plans(problem, pricing, found))
     if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch) and not is_over():
         progress("solving sub-demands")
-        found += solved_plans(problem, found, solver)
+        found += _from("constraint program", solved_plans(problem, found, solver))
     if problem.is_short and not is_over():
         progress("searching staged sketches")
-        found += staged_plans(problem)
-        found += nearest_plans(problem)
+        found += _from("staged sketches", staged_plans(problem))
+        found += _from("least latency", nearest_plans(problem))
     return Found(_ranked(found), solver)
+
+
+def _from(source: str, plans: Iterable[Plan]) -> Iterator[Plan]:
+    """Yield plans with the name of what made them."""
+    for plan in plans:
+        yield replace(plan, source=source)
 
 
 def _ranked(found: Sequence[Plan]) -> list[Plan]:
@@ -82,7 +92,7 @@ def _gap(problem: Problem, found: Sequence[Plan]) -> float:
     return min(plan.seconds for plan in found) / problem.bound_s if problem.bound_s else 1.0
 
 
-def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
+def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, object]:
     """Return how many sub-demands (a piece inside an island) were settled in which way."""
     switches = problem.ground.is_switch
     closed = len(winner.pieces) * sum(switches)
@@ -91,7 +101,7 @@ def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, int]:
     return {
         "sub_demands_closed_form": min(closed, kinds),
         "sub_demands_cp_sat": solver.solved,
-        "sub_demands_proved_optimal": solver.statuses[Status.OPTIMAL],
+        "sub_demands_ended": {status.value: solver.statuses[status] for status in Status if solver.statuses[status]},
         "sub_demands_list_schedule": listed,
         "sub_demands_reused": solver.reused + max(0, closed - kinds),
         "sub_demands_too_large_for_cp_sat": solver.too_large,

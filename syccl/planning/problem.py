@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from syccl.collective import Op
+from syccl.optimize.status import Status
 from syccl.sketch.ground import Ground
 from syccl.sketch.model import Piece
 from syccl.sketch.quotient import Quotient
@@ -183,12 +184,14 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Pieces with their list schedule."""
+    """Pieces with their list schedule, what kind of search made them, and how its solver ended where it had one."""
 
     name: str
     pieces: tuple[Piece, ...]
     count: int
     timed: Timed
+    source: str = "search"
+    status: Status | None = None
 
     @property
     def seconds(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,8 @@ def combined_plans(problem: Problem, pricing: Pricing, structured: Sequence[Plan
     for count in counts[-_COMBINED_COUNTS:]:
         chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths)
         picked = _spread_out(pieces, chosen.multiplicities.tolist())
-        made.append(make_plan(problem, "trees combined by integer program", picked, count))
+        plan = make_plan(problem, "trees combined by integer program", picked, count)
+        made.append(replace(plan, status=chosen.status))
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +78,7 @@ def record(outcome: Outcome) -> Record:
         "protocol": options.protocol,
         "symmetry_order": made.group.order,
         "chunks": demand.chunks,
+        "time_is_of": "schedule" if numbers.program_time_us is None else "program",
         **_number_fields(numbers),
         "bound_why": made.bound.why,
         "bound_certified": made.bound.is_certified,
@@ -158,7 +159,11 @@ def _symmetry_words(made: Synthesis) -> str:
 
 def _answer_rows(outcome: Outcome) -> list[tuple[str, str]]:
     numbers, made = outcome.figures, outcome.synthesis
-    form = "schedule" if numbers.program_time_us is None else f"lowered program, {outcome.options.protocol} protocol"
+    form = (
+        "of the schedule, no program was made"
+        if numbers.program_time_us is None
+        else f"lowered program, {outcome.options.protocol} protocol"
+    )
     rows = [
         ("predicted time", f"{microseconds(numbers.time_us)} ({form})"),
         ("algbw", gigabytes(numbers.algbw_GBps)),
@@ -228,32 +233,6 @@ def _call_words(demand: Demand, program: Program) -> list[str]:
             f"with root {demand.root}"
         )
     return words
-
-
-def explain_tables(values: Mapping[str, object]) -> list[tuple[str, Table]]:
-    """Return the engine's account of its work as titled tables: single values first, then each list of records."""
-    single = [(name, _cell(value)) for name, value in values.items() if not _is_records(value)]
-    tables = [("explain", Table(single))] if single else []
-    for name, value in values.items():
-        if isinstance(value, list) and _is_records(value):
-            tables.append((name, _records_table(value)))
-    return tables
-
-
-def _is_records(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
-
-
-def _records_table(rows: Sequence[Mapping[str, object]]) -> Table:
-    header = list(dict.fromkeys(name for row in rows for name in row))
-    numeric = {i for i, name in enumerate(header) if all(isinstance(row.get(name) or 0, int | float) for row in rows)}
-    return Table([[_cell(row.get(name, "")) for name in header] for row in rows], header, frozenset(numeric))
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def cut_words(cut: Cut, topology: Topology) -> str:

@@ -29,17 +29,17 @@ class Combination:
         Time of the busiest link in seconds per byte, with the data of a group cut into equal pieces.
     bound
         No other combination of these columns takes less time; equals the linear relaxation or is above it.
-    optimal
-        Whether ``value`` is within the asked gap of ``bound``.
+    status
+        Optimal where ``value`` is within the asked gap of ``bound``, else feasible.
     """
 
     multiplicities: Ints
     value: float
     bound: float
-    optimal: bool
+    status: Status
 
 
-def combine(
+def combine(  # noqa: PLR0913  the program, and three ways to end
     loads: Floats,
     groups: Ints,
     pieces: int,
@@ -48,6 +48,7 @@ def combine(
     depths: Ints | None = None,
     gap: float = 1e-3,
     node_limit: int = 50,
+    limit_s: float | None = None,
 ) -> Combination:
     """Choose a column for every piece so that the busiest link is done soonest.
 
@@ -69,6 +70,8 @@ def combine(
         Relative distance from the optimum that is good enough.
     node_limit
         Branch-and-bound nodes of the integer program.
+    limit_s
+        Seconds of the clock for the integer program; None for no such limit.
     """
     program = bottleneck_program(loads, groups, capacities, pieces=pieces)
     unit = 1.0 / float(capacities.max(initial=1.0))
@@ -81,15 +84,15 @@ def combine(
     best = _improved(_rounded(shares, groups, pieces), groups, times)
     value = _busiest(best, times)
     if value > bound * (1.0 + gap) and times.size <= _LARGE:
-        branched = _branched(program, np.append(best, value / unit), gap=gap, node_limit=node_limit)
+        branched = _branched(program, np.append(best, value / unit), gap=gap, node_limit=node_limit, limit_s=limit_s)
         bound = max(bound, branched.bound * unit)
         if branched.status.has_solution and branched.objective * unit < value:
             best = branched.values[:-1].astype(np.int32)
             value = _busiest(best, times)
-    optimal = value <= bound * (1.0 + gap)
+    status = Status.OPTIMAL if value <= bound * (1.0 + gap) else Status.FEASIBLE
     if depths is not None:
         best = _tidied(best, groups, depths, times, limit=value)
-    return Combination(best, value, bound, optimal)
+    return Combination(best, value, bound, status)
 
 
 def bottleneck_program(loads: Floats, groups: Ints, capacities: Floats, *, pieces: int = 1) -> LinearProgram:
@@ -167,10 +170,12 @@ def _norm(times: Floats) -> Floats:
     return np.asarray(top * power.sum(axis=1) ** (1.0 / 32.0))
 
 
-def _branched(program: LinearProgram, start: Floats, *, gap: float, node_limit: int) -> IntegerSolution:
+def _branched(
+    program: LinearProgram, start: Floats, *, gap: float, node_limit: int, limit_s: float | None
+) -> IntegerSolution:
     """Solve for whole pieces, from a combination and its time."""
     whole = np.append(np.ones(len(start) - 1, dtype=np.bool_), False)
-    return solve_integer(program, whole, node_limit=node_limit, gap=gap, hint=start)
+    return solve_integer(program, whole, node_limit=node_limit, gap=gap, hint=start, limit_s=limit_s)
 
 
 def _tidied(counts: Ints, groups: Ints, depths: Ints, times: Floats, *, limit: float) -> Ints:

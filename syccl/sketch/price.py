@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.errors import InternalError
 from syccl.optimize.linear import LinearSolution, solve_linear
@@ -95,6 +96,8 @@ class Pricing:
         cheapest trees cost ``dual_bound``. Shape ``(orbits,)``.
     rounds
         Number of times that trees were priced.
+    status
+        Optimal where the gap is as small as was asked for, else feasible.
     """
 
     columns: tuple[Column, ...]
@@ -103,6 +106,7 @@ class Pricing:
     dual_bound: float
     prices: Floats
     rounds: int
+    status: Status
 
     @property
     def gap(self) -> float:
@@ -110,7 +114,15 @@ class Pricing:
         return self.lp_value / self.dual_bound - 1.0 if self.dual_bound > 0 else 0.0
 
 
-def price(op: Op, quotient: Quotient, *, gap: float = 1e-3, round_limit: int = 60, any_route: bool = False) -> Pricing:
+def price(
+    op: Op,
+    quotient: Quotient,
+    *,
+    gap: float = 1e-3,
+    round_limit: int = 60,
+    any_route: bool = False,
+    clock: Clock | None = None,
+) -> Pricing:
     """Mix trees so that the busiest link of an allgather, reducescatter or allreduce is as idle as can be.
 
     The master program shares the data out over the trees known so far; its duals are prices of links; the cheapest
@@ -129,6 +141,8 @@ def price(op: Op, quotient: Quotient, *, gap: float = 1e-3, round_limit: int = 6
         Largest number of rounds; the bound holds and the shares are valid also when it is reached.
     any_route
         Whether a tree arc may take any path through nodes that are no GPU, not only the quotient's route.
+    clock
+        Ends the rounds as ``round_limit`` does; None for no such limit.
 
     Raises
     ------
@@ -152,7 +166,8 @@ def price(op: Op, quotient: Quotient, *, gap: float = 1e-3, round_limit: int = 6
     pool = {column.key: column for column in fresh}
     shares = _normalised(fresh, np.ones(len(fresh)))
     value, rounds = _busiest(fresh, shares, capacities), 1
-    while value > bound * (1.0 + gap) and rounds < round_limit:
+    clock = Clock() if clock is None else clock
+    while value > bound * (1.0 + gap) and rounds < round_limit and not clock.is_over():
         columns = list(pool.values())
         master = _solve_master(columns, capacities)
         if master.status is not Status.OPTIMAL:
@@ -168,7 +183,8 @@ def price(op: Op, quotient: Quotient, *, gap: float = 1e-3, round_limit: int = 6
         for column in fresh:
             pool.setdefault(column.key, column)
     shares = np.append(shares, np.zeros(len(pool) - len(shares)))
-    return Pricing(tuple(pool.values()), shares, value, bound, best_prices, rounds)
+    status = Status.OPTIMAL if value <= bound * (1.0 + gap) else Status.FEASIBLE
+    return Pricing(tuple(pool.values()), shares, value, bound, best_prices, rounds, status)
 
 
 def proven_bound(op: Op, quotient: Quotient, prices: Floats) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from syccl.clock import Clock
 from syccl.optimize.status import Status
 from syccl.sketch.model import Piece, out_tree
 from syccl.sketch.quotient import Quotient
@@ -37,20 +38,21 @@ class Solver:
         Deterministic time units of the constraint solver for one sub-demand.
     store
         Answers found before.
+    clock
+        Ends the search for better trees.
+    solved, reused, too_large
+        Sub-demands that the solver was asked, whose answers were known, and that are left to the list schedule.
     statuses
-        How often the solver ended how, for the sub-demands that it was asked.
+        How the answers ended that were used, found now or before.
     """
 
     effort: float
     store: Store = field(default_factory=Store)
+    clock: Clock = field(default_factory=Clock)
+    solved: int = 0
     reused: int = 0
     too_large: int = 0
     statuses: Counter[Status] = field(default_factory=Counter)
-
-    @property
-    def solved(self) -> int:
-        """Number of sub-demands that the solver was asked."""
-        return self.statuses.total()
 
     def improve(
         self,
@@ -90,11 +92,11 @@ class Solver:
 
     def _solution(self, demand: SubDemand) -> Sequence[Parents] | None:
         """Return the trees of a sub-demand, and count how they were found."""
-        solution = solve(demand, self.store, effort=self.effort)
-        if solution.is_recalled:
-            self.reused += 1
-        else:
-            self.statuses[solution.status] += 1
+        solution = solve(demand, self.store, effort=self.effort, limit_s=self.clock.left_s())
+        self.reused += solution.is_recalled
+        self.solved += not solution.is_recalled
+        self.statuses[solution.status] += 1
+        self.clock.hit |= solution.is_cut
         return solution.parents if solution.status.has_solution else None
 
 

@@ -83,7 +83,7 @@ def test_options_reach_the_pipeline(capsys: Capsys, pipeline: Pipeline) -> None:
     synth(capsys, *args, "--root", "1", "-o", "x.json", op="broadcast")
     _, op, options, root = pipeline.calls[0]
     assert (op, root) == ("broadcast", 1)
-    assert options == Options(2**30, "float16", "LL", jobs=2, time_limit_s=1.5, want_program=None)
+    assert options == Options(2**30, "float16", "LL", jobs=2, time_limit_s=1.5, want_program=False)
 
 
 def test_the_table_goes_to_standard_output(capsys: Capsys, pipeline: Pipeline) -> None:
@@ -108,10 +108,11 @@ def test_quiet_prints_nothing(capsys: Capsys, pipeline: Pipeline, tmp_path: Path
 
 
 def test_explain_prints_what_was_tried(capsys: Capsys, pipeline: Pipeline) -> None:
-    pipeline.changes["explain"] = {"rounds": 7, "candidates": [{"pieces": 4, "us": 1.5}]}
+    pipeline.changes["explain"] = {"why": "the only plan", "winner": "star", "rounds": 7, "candidates": [{"pieces": 4}]}
     out = synth(capsys, "--explain").out
-    assert "rounds  7" in out
-    assert "\ncandidates:\npieces   us\n" in out
+    assert "\nwhy: star is the only plan\n" in out
+    assert "\ncandidates:\npieces  outcome\n" in out
+    assert "\nsearch:\nrounds  7\n" in out
     assert "rounds" not in synth(capsys, "--force").out
 
 

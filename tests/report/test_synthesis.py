@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from syccl.collective import OPS, Demand, Op, op_named
-from syccl.report.synthesis import Outcome, explain_tables, next_steps, record, size_meaning, table, to_json
+from syccl.report.synthesis import Outcome, next_steps, record, size_meaning, table, to_json
 from syccl.report.tables import render
 from tests.report.made import Options, allgather_program, synthesis
 
@@ -53,6 +53,14 @@ def test_a_plain_table_has_one_line_a_row() -> None:
 
 def test_the_tree_bound_is_not_called_a_bound_on_all_schedules() -> None:
     assert "not of all schedules" in rows(outcome(tree_bound_s=2e-5))["tree bound"]
+
+
+def test_the_time_is_said_to_be_of_the_program_or_of_the_schedule() -> None:
+    alone = outcome(program=None, program_time_s=None)
+    assert rows(alone)["predicted time"].endswith(" us (of the schedule, no program was made)")
+    assert record(alone)["time_is_of"] == "schedule"
+    assert record(alone)["time_us"] == alone.figures.schedule_time_us
+    assert record(outcome())["time_is_of"] == "program"
 
 
 def test_a_run_that_hit_the_limit_says_so() -> None:
@@ -105,14 +113,6 @@ def test_the_last_lines_make_a_runtime_use_the_file() -> None:
 
 def test_a_schedule_alone_has_no_such_lines() -> None:
     assert next_steps(outcome(program=None)) == []
-
-
-def test_single_values_and_lists_are_explained_in_tables() -> None:
-    tables = explain_tables({"rounds": 7, "tried": [{"pieces": 4, "us": 1.5}, {"pieces": 8, "us": 1.25}]})
-    assert [(title, render(shown)) for title, shown in tables] == [
-        ("explain", "rounds  7"),
-        ("tried", "pieces    us\n     4   1.5\n     8  1.25"),
-    ]
 
 
 @pytest.mark.parametrize("op", OPS.values(), ids=list(OPS))
