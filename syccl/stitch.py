@@ -86,8 +86,10 @@ def _chunks_of_pairs(
         seen[piece.root, piece.target] += 1
     count = max(turn, default=0) + 1
     if op.source == "pair":
-        blocks = group.ranks[:, :, None, None] * n + group.ranks[:, None, :, None]
-        images = (blocks * count + np.arange(count)).reshape(group.order, -1).astype(np.int32)
+        # In 32 bits from the start: at hundreds of ranks this table is most of the memory.
+        ranks = group.ranks.astype(np.int32)
+        images = ranks[:, :, None, None] * np.int32(n * count) + ranks[:, None, :, None] * np.int32(count)
+        images = (images + np.arange(count, dtype=np.int32)).reshape(group.order, -1)
         chunk = [(piece.root * n + piece.target) * count + k for piece, k in zip(pieces, turn, strict=True)]
         return Demand(op, n, n * count), chunk, images
     if "block" in (op.source, op.target):

@@ -51,7 +51,7 @@ def posed(topology: Topology, group: Group, *, op: str, size_bytes: int, most_ho
         group=group,
         quotient=quotient,
         islands=parts,
-        unit_s_per_byte=price(OPS[op], quotient).lp_value,
+        unit_s_per_byte=price(OPS[op], quotient).lp_value if op in ENGINE_OPS else 0.0,
         bandwidth_s=bound.bandwidth_s,
         latency_s=bound.latency_s,
         bound_s=bound.seconds,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from syccl.clock import Clock
 from syccl.optimize.status import Status
+from syccl.planning.exchange import exchange_plans
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
 from syccl.planning.staged import nearest_plans, staged_plans
@@ -50,8 +51,7 @@ def find_plans(
     progress("routing")
     found: list[Plan] = []
     if pricing is None:
-        made = path_plans(problem) if problem.sends_to_one else rooted_plans(problem)
-        for plan in _from("paths" if problem.sends_to_one else "routed trees", made):
+        for plan in _from("paths" if problem.sends_to_one else "routed trees", _unpriced_plans(problem)):
             found.append(plan)
             if is_over():
                 break
@@ -77,6 +77,12 @@ def _from(source: str, plans: Iterable[Plan]) -> Iterator[Plan]:
     """Yield plans with the name of what made them."""
     for plan in plans:
         yield replace(plan, source=source)
+
+
+def _unpriced_plans(problem: Problem) -> Iterable[Plan]:
+    if problem.op.source == "pair":
+        return exchange_plans(problem)
+    return path_plans(problem) if problem.sends_to_one else rooted_plans(problem)
 
 
 def _ranked(found: Sequence[Plan]) -> list[Plan]:

@@ -29,7 +29,7 @@ def rooted_plans(problem: Problem) -> Iterable[Plan]:
 
 
 def path_plans(problem: Problem) -> Iterable[Plan]:
-    """Yield plans of alltoall, gather and scatter: a path for every piece of every pair of ranks.
+    """Yield plans of gather and scatter: a path for every piece of every pair of ranks.
 
     Paths take any route, or only the few connections of the plan between islands.
     """
@@ -46,7 +46,7 @@ def path_plans(problem: Problem) -> Iterable[Plan]:
 
 
 def _pairs(problem: Problem) -> Iterable[tuple[int, int]]:
-    """Yield the pairs of the representatives (alltoall) or of the root, in an order that turns with the source."""
+    """Yield the pairs of the root, nearest rank number first."""
     n = problem.quotient.ranks
     for step in range(1, n):
         for rank in problem.root_ranks:
