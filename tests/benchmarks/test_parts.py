@@ -139,8 +139,10 @@ def test_published_runs_are_compared_where_they_serve_all_ranks() -> None:
     assert published.best(("dgx2x2", "allgather", 10**9)) == (7750.0, 2700.0)
     assert published.best(("ndv2x4", "allgather", 10**9)) == (65000.0, 222.0)
     assert published.best(("ndv2x4", "alltoall", 10**9)) is None
-    assert published.time_target(("ndv2x2", "allgather", 10**9)) is None
-    assert published.time_target(("dgx2x2", "alltoall", 1000)) == 1.03
+    assert published.time_target(("ndv2x2", "allgather", 10**9), 1.0) is None
+    assert published.time_target(("dgx2x2", "alltoall", 1000), 1.0) == 1.03
+    assert published.time_target(("dgx2x2", "allgather", 10**9), 7750.0) == 1.0005
+    assert published.time_target(("dgx2x2", "allgather", 10**9), 2 * 7750.0) == 2.001
 
 
 def test_seconds_depend_on_size_and_symmetry() -> None:
