@@ -234,7 +234,7 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
     program = program_time = None
     bottleneck = timed.bottleneck
     if choice.lowered is not None:
-        program = program_of(choice.lowered, protocol, name=program_name(problem))
+        program = program_of(choice.lowered, protocol, name=program_name(problem.op, topology))
         require_clean(verify_program(program, size_bytes=options.size_bytes), "program")
         symmetry = choice.schedule.symmetry
         group = problem.group if symmetry is None else symmetry.group
@@ -258,9 +258,9 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
     )
 
 
-def program_name(problem: Problem) -> str:
+def program_name(op: Op, topology: Topology) -> str:
     """Return a name that every runtime's parser reads, whatever the topology is called."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{problem.op.name}.{problem.group.topology.name}")
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{op.name}.{topology.name}")
     return plain[:_LONGEST_NAME]
 
 

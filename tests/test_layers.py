@@ -35,6 +35,7 @@ LAYERS = (
     ("contest",),
     ("prepare",),
     ("pipeline",),
+    ("tuning",),
     ("report",),
     ("cli",),
     ("__main__",),

@@ -76,7 +76,8 @@ def _program_timing(program: Program, topo: str | None, size_bytes: int) -> Timi
 
 def _tell_selection(program: Program, size_bytes: int) -> None:
     """Say so on standard error when a runtime would not take the file for that size of the default element type."""
-    from syccl.report.selection import selection, unselected_words
+    from syccl.program.selection import selection
+    from syccl.report.selection import unselected_words
 
     words = unselected_words(selection(program, DEFAULT_DATATYPE), size_bytes)
     if words:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from syccl import __version__
 from syccl.bounds import Bound, Cut, describe_cut
 from syccl.collective import Demand, Op
+from syccl.program.selection import selection
 from syccl.report.figures import US, Figures, figures
-from syccl.report.selection import selection, selection_words, usage_words
+from syccl.report.selection import selection_words, usage_words
 from syccl.report.tables import Table, counted
 from syccl.units import format_rate, format_size
 

@@ -12,7 +12,7 @@ from syccl.program import Program
 from syccl.simulate.cost import Protocol, chunk_loop, protocol_named
 from syccl.simulate.engine import run_static
 from syccl.simulate.program_machine import ProgramMachine, program_machine
-from syccl.simulate.program_quotient import Blocks, blocks_of, program_quotient, trivial_quotient
+from syccl.simulate.program_quotient import Blocks, Quotient, blocks_of, program_quotient, trivial_quotient
 from syccl.symmetry import Group
 from syccl.topology import Topology
 from syccl.units import format_size
@@ -48,6 +48,47 @@ class ProgramTime:
     quotient: bool
 
 
+@dataclass(frozen=True, eq=False)
+class ProgramTimer:
+    """A program on a topology, ready to be simulated at many sizes; see ``simulate_program``."""
+
+    program: Program
+    topology: Topology
+    table: Blocks
+    quotient: Quotient
+    in_quotient: bool
+
+    @classmethod
+    def of(cls, program: Program, topology: Topology, group: Group | None = None) -> ProgramTimer:
+        """Return the timer of a program; InputError as ``simulate_program``."""
+        _check(program, topology)
+        table = blocks_of(program)
+        quotient = program_quotient(table, group) if group is not None and group.generators else None
+        return cls(program, topology, table, quotient or trivial_quotient(table, topology), quotient is not None)
+
+    def at(self, size_bytes: int, protocol: Protocol | None = None) -> ProgramTime:
+        """Return the predicted time of one out-of-place call of that size; errors as ``simulate_program``."""
+        if size_bytes < 1:
+            msg = f"program {self.program.name!r} is simulated for {size_bytes} bytes; give a size of at least 1"
+            raise InputError(msg)
+        protocol = protocol or protocol_named(self.program.protocol)
+        loop = chunk_loop(size_bytes / self.program.chunks, protocol)
+        made = program_machine(self.table, self.topology, self.quotient, loop=loop, protocol=protocol)
+        run = run_static(made.machine, iterations=loop.iterations)
+        if run.stuck:
+            raise FindingsError(_deadlock(made, self.table, stuck=run.stuck, size_bytes=size_bytes))
+        link_bytes = made.link_bytes * loop.iterations
+        busy = link_bytes / self.topology.link_rates
+        return ProgramTime(
+            seconds=run.seconds,
+            link_bytes=link_bytes,
+            utilisation=busy / run.seconds if run.seconds > 0 else busy,
+            bottleneck=int(busy.argmax()) if busy.any() else None,
+            iterations=loop.iterations,
+            quotient=self.in_quotient,
+        )
+
+
 def simulate_program(
     program: Program,
     topology: Topology,
@@ -76,28 +117,10 @@ def simulate_program(
     FindingsError
         When the program deadlocks at this size.
     """
-    _check(program, topology, size_bytes)
-    protocol = protocol or protocol_named(program.protocol)
-    loop = chunk_loop(size_bytes / program.chunks, protocol)
-    table = blocks_of(program)
-    quotient = program_quotient(table, group) if group is not None and group.generators else None
-    made = program_machine(table, topology, quotient or trivial_quotient(table, topology), loop=loop, protocol=protocol)
-    run = run_static(made.machine, iterations=loop.iterations)
-    if run.stuck:
-        raise FindingsError(_deadlock(made, table, stuck=run.stuck, size_bytes=size_bytes))
-    link_bytes = made.link_bytes * loop.iterations
-    busy = link_bytes / topology.link_rates
-    return ProgramTime(
-        seconds=run.seconds,
-        link_bytes=link_bytes,
-        utilisation=busy / run.seconds if run.seconds > 0 else busy,
-        bottleneck=int(busy.argmax()) if busy.any() else None,
-        iterations=loop.iterations,
-        quotient=quotient is not None,
-    )
+    return ProgramTimer.of(program, topology, group).at(size_bytes, protocol)
 
 
-def _check(program: Program, topology: Topology, size_bytes: int) -> None:
+def _check(program: Program, topology: Topology) -> None:
     msg = ""
     if program.size != topology.ranks:
         msg = (
@@ -105,8 +128,6 @@ def _check(program: Program, topology: Topology, size_bytes: int) -> None:
         )
     elif program.chunks < 1:
         msg = f"cuts the buffer into {program.chunks} chunks (nchunksperloop); at least 1 is needed"
-    elif size_bytes < 1:
-        msg = f"is simulated for {size_bytes} bytes; give a size of at least 1"
     if msg:
         raise InputError(f"program {program.name!r} {msg}")
 

@@ -1,0 +1,6 @@
+"""A sweep over sizes: the fewest programs that are nearly the fastest at every size, each for one range of bytes."""
+
+from syccl.tuning.sweep import Sweep as Sweep
+from syccl.tuning.sweep import sweep_sizes as sweep_sizes
+from syccl.tuning.tune import Tuned as Tuned
+from syccl.tuning.tune import tune as tune
