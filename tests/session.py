@@ -15,6 +15,7 @@ COMMANDS = (
     "syccl synth --topo a100x32 --op allreduce",
     "syccl verify allreduce.a100x32.64MiB.xml",
     "syccl simulate allreduce.a100x32.64MiB.xml --topo a100x32 --size 1GiB",
+    "syccl tune --topo a100x8 --op allreduce -b 16K -e 16M",
     "syccl bound --topo a100x32 --op reducescatter --size 1GiB",
 )
 

@@ -19,6 +19,7 @@ from syccl.errors import InputError, InternalError, SycclError
 
 VERBS = {
     "synth": "syccl.cli.synth",
+    "tune": "syccl.cli.tune",
     "bound": "syccl.cli.bound",
     "verify": "syccl.cli.verify",
     "simulate": "syccl.cli.simulate",

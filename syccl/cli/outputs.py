@@ -39,15 +39,20 @@ def checked_outputs(paths: Sequence[Path], *, force: bool) -> None:
         if suffixes.count(path.suffix) > 1:
             msg = f"output {str(path)!r}: -o may be given once for .xml and once for .json"
             raise InputError(msg)
-        _check_free(path, force=force)
-        _check_writable(path)
+        check_output(path, force=force)
+
+
+def check_output(path: Path, *, force: bool) -> None:
+    """Check that a file can be written, before any work is done; InputError as ``checked_outputs``."""
+    _check_free(path, force=force)
+    _check_writable(path)
 
 
 def _check_free(path: Path, *, force: bool) -> None:
     try:
         folder, taken = path.is_dir(), os.path.lexists(path)
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     if folder:
         msg = f"output {str(path)!r} is a directory; give the name of a file"
         raise InputError(msg)
@@ -60,11 +65,11 @@ def _check_writable(path: Path) -> None:
     try:
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             pass
-    except (OSError, RuntimeError) as error:
-        raise _unwritable(path, error) from error
+    except (OSError, RuntimeError, ValueError) as error:
+        raise unwritable(path, error) from error
 
 
-def _unwritable(path: Path, error: Exception) -> InputError:
+def unwritable(path: Path, error: Exception) -> InputError:
     """Return the error to raise; a loop of symbolic links shows as RuntimeError, a null byte as ValueError."""
     reason = error.strerror if isinstance(error, OSError) else None
     return InputError(f"output {clipped(str(path))} cannot be written: {reason or error}; choose another with -o")
@@ -99,7 +104,7 @@ def _place_all(made: dict[Path, Path], *, force: bool) -> None:
         except (OSError, RuntimeError) as error:
             for other in () if force else placed:
                 other.unlink(missing_ok=True)
-            raise _unwritable(path, error) from error
+            raise unwritable(path, error) from error
         placed.append(path)
         del made[path]
 
@@ -112,7 +117,7 @@ def _write_beside(path: Path, text: str) -> Path:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from syccl.collective import ALL, Demand
+from syccl.collective import ALL, Demand, Op
 from syccl.lowering.tasks import Block, Task, input_offset, output_offset
 from syccl.program import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
 from syccl.schedule import Schedule
@@ -44,8 +44,13 @@ def emit(
             ranks[image] = _rank_program(demand, image, scratch, lifted)
     channels = max((block.channel for block in blocks), default=0) + 1
     ordered = tuple(ranks[rank] for rank in sorted(ranks))
-    in_place = demand.op.source != "pair"  # In place, what arrives would overwrite what is still to be sent.
+    in_place = serves_in_place(demand.op)
     return Program(name, demand.op.name, protocol, channels, demand.chunks, ordered, in_place=in_place)
+
+
+def serves_in_place(op: Op) -> bool:
+    """Return whether programs serve calls with one buffer; else what arrives would overwrite what is still to send."""
+    return op.source != "pair"
 
 
 def _rank_program(demand: Demand, rank: int, scratch: int, blocks: tuple[ThreadBlock, ...]) -> RankProgram:

@@ -224,14 +224,18 @@ def next_steps(outcome: Outcome) -> list[str]:
 
 
 def _call_words(demand: Demand, program: Program) -> list[str]:
-    """Return which calls of the collective the program is wrong for although runtimes use it for them."""
+    return call_words(demand.op, demand.root, in_place=program.in_place)
+
+
+def call_words(op: Op, root: int, *, in_place: bool) -> list[str]:
+    """Return which calls of the collective a program is wrong for although runtimes use it for them."""
     words = []
-    if not program.in_place:
+    if not in_place:
         words.append("for out-of-place calls only: the send and the receive buffer must differ")
-    if demand.op.rooted:
+    if op.rooted:
         words.append(
             f"WARNING: runtimes ignore the root in the file and use it for every root; it is right only for calls "
-            f"with root {demand.root}"
+            f"with root {root}"
         )
     return words
 

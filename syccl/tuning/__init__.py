@@ -2,5 +2,5 @@
 
 from syccl.tuning.sweep import Sweep as Sweep
 from syccl.tuning.sweep import sweep_sizes as sweep_sizes
-from syccl.tuning.tune import Tuned as Tuned
-from syccl.tuning.tune import tune as tune
+from syccl.tuning.tuned import Tuned as Tuned
+from syccl.tuning.tuned import tune as tune

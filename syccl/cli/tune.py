@@ -1,0 +1,226 @@
+"""``syccl tune``: the fewest programs for a sweep over sizes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from syccl.cli.common import (
+    datatype_option,
+    finite,
+    json_option,
+    op_option,
+    protocol_option,
+    root_option,
+    show,
+    topo_option,
+)
+from syccl.errors import InputError
+
+if TYPE_CHECKING:
+    from syccl.cli.folder import Folder
+    from syccl.collective import Op
+    from syccl.pipeline import Options
+    from syccl.report.tuning import Report
+    from syccl.topology import Topology
+    from syccl.tuning import Sweep, Tuned
+
+DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
+
+
+@click.command("tune", short_help="Make the fewest programs for a sweep over sizes.")
+@topo_option
+@op_option
+@click.option(
+    "-b",
+    "--minbytes",
+    "first",
+    default=DEFAULT_FIRST,
+    show_default=True,
+    metavar="BYTES",
+    help="First size; K, M, G are powers of 1024 as in nccl-tests (1K, 1KB and 1KiB are 1024 bytes).",
+)
+@click.option(
+    "-e", "--maxbytes", "last", default=DEFAULT_LAST, show_default=True, metavar="BYTES", help="Last size at most."
+)
+@click.option(
+    "-f",
+    "--stepfactor",
+    "factor",
+    type=click.FloatRange(min=1, min_open=True),
+    callback=finite,
+    metavar="FACTOR",
+    help="Each size is the one before times this. Default: 2.",
+)
+@click.option(
+    "-i", "--stepbytes", "step", metavar="BYTES", help="Each size is the one before plus this, instead of -f."
+)
+@datatype_option
+@protocol_option
+@root_option
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for index.json and, in msccl-algorithms/, the programs. Default: OP.TOPOLOGY.tuned here.",
+)
+@click.option("--force", is_flag=True, help="Replace an existing output.")
+@click.option("--csv", "csv_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write the table as CSV.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes; they share the sizes. The files do not depend on it.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=finite,
+    metavar="SECONDS",
+    help="Stop the search then; the programs found by then serve all sizes.",
+)
+@click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
+@json_option
+def command(  # noqa: PLR0913  one parameter an option
+    *,
+    topo: str,
+    op_name: str,
+    first: str,
+    last: str,
+    factor: float | None,
+    step: str | None,
+    datatype: str,
+    protocol: str,
+    root: int,
+    folder: Path | None,
+    force: bool,
+    csv_file: Path | None,
+    jobs: int,
+    time_limit: float | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Make the fewest programs that serve a sweep over sizes, each for one range of bytes.
+
+    Every size is served within 2 % of the fastest program made for any size of the sweep, all of them simulated at
+    every size that selects them. Files are verified before they are written. Sizes are those that nccl-tests runs with
+    the same letters: rounded down to whole elements and, where every rank has a block of the buffer, to a multiple of
+    16 bytes a rank.
+
+    For example: syccl tune --topo a100x32 --op allreduce -b 1K -e 4G -f 2
+    """
+    from syccl.cli.common import check_root, read_protocol
+    from syccl.collective import op_named
+    from syccl.collective.datatypes import datatype_named
+    from syccl.pipeline import Options
+    from syccl.topology.catalog import load_topology
+
+    op, sweep = op_named(op_name), _sweep(first, last, factor, step)
+    options = Options(0, datatype_named(datatype), read_protocol(protocol), jobs=jobs, time_limit_s=time_limit)
+    topology = load_topology(topo)
+    check_root(op, root, topology)
+    folder = folder or _default(topology, op, root)
+    _check_outputs(folder, csv_file, force=force)
+    tuned = _tuned(topology, op, sweep, options, root=root, quiet=quiet)
+
+    from syccl.report.tuning import Report
+
+    report = Report(tuned, _command(topo, sweep, tuned), folder)
+    _write(report, csv_file, force=force, quiet=quiet)
+    _tell(report, quiet=quiet, as_json=as_json)
+    return 0
+
+
+def _sweep(first: str, last: str, factor: float | None, step: str | None) -> Sweep:
+    from syccl.tuning import Sweep
+    from syccl.units import parse_size
+
+    if factor is not None and step is not None:
+        msg = "-f multiplies sizes and -i adds to them; give one of the two"
+        raise InputError(msg)
+    limits = parse_size(first), parse_size(last)
+    return Sweep(*limits, factor or DEFAULT_FACTOR, None if step is None else parse_size(step))
+
+
+def _default(topology: Topology, op: Op, root: int) -> Path:
+    from syccl.report.tuning import stem
+
+    return Path(f"{stem(topology, op, root)}.tuned")
+
+
+def _check_outputs(folder: Path, csv_file: Path | None, *, force: bool) -> None:
+    from syccl.cli.outputs import check_output
+
+    _folder(folder).check(force=force)
+    if csv_file is not None:
+        check_output(csv_file, force=force)
+
+
+def _folder(path: Path) -> Folder:
+    from syccl.cli.folder import Folder
+    from syccl.report.tuning import ALGORITHMS, INDEX
+
+    return Folder(path, index=INDEX, files=ALGORITHMS)
+
+
+def _tuned(topology: Topology, op: Op, sweep: Sweep, options: Options, *, root: int, quiet: bool) -> Tuned:
+    from syccl.cli.progress import Progress
+    from syccl.tuning import sweep_sizes, tune
+
+    sizes = sweep_sizes(sweep, op, topology.ranks, options.datatype)
+    with Progress(quiet=quiet) as progress:
+        return tune(topology, op, sizes, options, root=root, progress=progress)
+
+
+def _command(topo: str, sweep: Sweep, tuned: Tuned) -> str:
+    """Return the command that makes the same files, with all that they depend on."""
+    prepared, options = tuned.prepared, tuned.options
+    step = ["-f", f"{sweep.factor:.17g}"] if sweep.step_bytes is None else ["-i", str(sweep.step_bytes)]
+    root = ["--root", str(prepared.root)] if prepared.op.rooted else []
+    limits = ["-b", str(sweep.first_bytes), "-e", str(sweep.last_bytes), *step]
+    forms = ["--datatype", options.datatype, "--protocol", options.protocol]
+    return shlex.join(["syccl", "tune", "--topo", topo, "--op", prepared.op.name, *limits, *forms, *root])
+
+
+def _write(report: Report, csv_file: Path | None, *, force: bool, quiet: bool) -> None:
+    from syccl.cli.outputs import write_all
+    from syccl.cli.progress import Progress
+    from syccl.report.synthesis import to_json
+    from syccl.report.tuning import csv_text, index
+    from syccl.tuning.tuned import written
+
+    with Progress(quiet=quiet) as progress:
+        progress(f"verifying {len(report.files)} programs")
+        files = zip(report.files, written(report.tuned), strict=True)
+        _folder(report.folder).write(files, to_json(index(report)) + "\n", force=force)
+    if csv_file is not None:
+        write_all({csv_file: csv_text(report)}, force=force)
+
+
+def _tell(report: Report, *, quiet: bool, as_json: bool) -> None:
+    """Print warnings to standard error, and the tables or the JSON record to standard output."""
+    from syccl.report import tuning
+    from syccl.report.synthesis import to_json
+    from syccl.report.topology import tied_nics_words
+
+    for note in tuning.notes(report):
+        click.echo(f"note: {note}", err=True)
+    tied = tied_nics_words(report.tuned.prepared.topology)
+    if tied:
+        click.echo(f"warning: {tied}", err=True)
+    if report.tuned.hit_time_limit:
+        click.echo("warning: stopped at the time limit; the result depends on the speed of this machine", err=True)
+    if as_json:
+        click.echo(to_json(tuning.record(report)))
+    elif not quiet:
+        for table in (tuning.summary(report), tuning.size_table(report), tuning.schedule_table(report)):
+            show(table)
+            click.echo()
+        click.echo("\n".join(tuning.next_steps(report)))
