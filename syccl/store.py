@@ -59,6 +59,10 @@ class Store:
         self._has_warned = False
         self._known: dict[str, str] = {}
 
+    def __reduce__(self) -> tuple[type[Store], tuple[Path | None]]:
+        """Travel to another process without the answers in memory; nobody is warned there."""
+        return Store, (self._folder,)
+
     def read(self, question: str) -> str | None:
         """Return the answer to a question, or None where none is kept."""
         if question not in self._known and self._folder is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,12 @@ def test_processes_that_write_at_once_read_whole_answers(tmp_path: Path) -> None
 )
 def test_each_platform_has_a_place_for_it(environment: dict[str, str], platform: str, folder: str) -> None:
     assert default_folder(environment, platform, Path("/home/me")) == Path(folder)
+
+
+def test_a_copy_for_another_process_knows_the_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path, warn=lambda _: None)
+    store.write("question", "answer")
+    assert copy(store).read("question") == "answer"
+    in_memory = Store()
+    in_memory.write("question", "answer")
+    assert copy(in_memory).read("question") is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from syccl.cli.common import (
+    cache_options,
     datatype_option,
     finite,
     json_option,
@@ -23,7 +24,6 @@ from syccl.errors import InputError
 if TYPE_CHECKING:
     from syccl.cli.folder import Folder
     from syccl.collective import Op
-    from syccl.pipeline import Options
     from syccl.report.tuning import Report
     from syccl.topology import Topology
     from syccl.tuning import Sweep, Tuned
@@ -86,6 +86,7 @@ DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
     metavar="SECONDS",
     help="Stop the search then; the programs found by then serve all sizes.",
 )
+@cache_options
 @click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
 @json_option
 def command(  # noqa: PLR0913  one parameter an option
@@ -104,6 +105,8 @@ def command(  # noqa: PLR0913  one parameter an option
     csv_file: Path | None,
     jobs: int,
     time_limit: float | None,
+    cache: Path | None,
+    no_cache: bool,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -116,19 +119,24 @@ def command(  # noqa: PLR0913  one parameter an option
 
     For example: syccl tune --topo a100x32 --op allreduce -b 1K -e 4G -f 2
     """
-    from syccl.cli.common import check_root, read_protocol
+    from syccl.cli.common import check_root, open_store, read_protocol
+    from syccl.cli.progress import Progress
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
     from syccl.pipeline import Options
     from syccl.topology.catalog import load_topology
+    from syccl.tuning import sweep_sizes, tune
 
+    store = open_store(cache, no_cache=no_cache)
     op, sweep = op_named(op_name), _sweep(first, last, factor, step)
     options = Options(0, datatype_named(datatype), read_protocol(protocol), jobs=jobs, time_limit_s=time_limit)
     topology = load_topology(topo)
     check_root(op, root, topology)
     folder = folder or _default(topology, op, root)
     _check_outputs(folder, csv_file, force=force)
-    tuned = _tuned(topology, op, sweep, options, root=root, quiet=quiet)
+    sizes = sweep_sizes(sweep, op, topology.ranks, options.datatype)
+    with Progress(quiet=quiet) as progress:
+        tuned = tune(topology, op, sizes, options, root=root, store=store, progress=progress)
 
     from syccl.report.tuning import Report
 
@@ -168,15 +176,6 @@ def _folder(path: Path) -> Folder:
     from syccl.report.tuning import ALGORITHMS, INDEX
 
     return Folder(path, index=INDEX, files=ALGORITHMS)
-
-
-def _tuned(topology: Topology, op: Op, sweep: Sweep, options: Options, *, root: int, quiet: bool) -> Tuned:
-    from syccl.cli.progress import Progress
-    from syccl.tuning import sweep_sizes, tune
-
-    sizes = sweep_sizes(sweep, op, topology.ranks, options.datatype)
-    with Progress(quiet=quiet) as progress:
-        return tune(topology, op, sizes, options, root=root, progress=progress)
 
 
 def _command(topo: str, sweep: Sweep, tuned: Tuned) -> str:

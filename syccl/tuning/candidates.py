@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from syccl.clock import Clock
 from syccl.collective.datatypes import element_bytes
 from syccl.errors import FindingsError, GaveUpError
 from syccl.lowering.lower import Lowered, program_of
-from syccl.pipeline import Clock, Options, program_name, solve
+from syccl.pipeline import Options, program_name, solve
 from syccl.prepare import Prepared
 from syccl.program import Program
 from syccl.simulate.cost import protocol_named
 from syccl.simulate.program_time import ProgramTimer
 from syccl.solve.executor import ordered_results
+from syccl.store import Store
 from syccl.units import format_size
 
 
@@ -63,7 +65,13 @@ class Candidate:
 
 
 def made_at(
-    prepared: Prepared, sizes: Sequence[int], options: Options, *, clock: Clock, progress: Callable[[str], None]
+    prepared: Prepared,
+    sizes: Sequence[int],
+    options: Options,
+    *,
+    clock: Clock,
+    store: Store | None,
+    progress: Callable[[str], None],
 ) -> list[Made]:
     """Return what the synthesis found at the sizes, ascending; sizes that the time limit left out are missing.
 
@@ -74,16 +82,21 @@ def made_at(
     ----------
     options
         Datatype, protocol and processes; its size is not used.
+    store
+        Where answers of the solvers are kept.
     """
     order = coarse_to_fine(sizes)
     jobs = min(options.jobs, len(order))
     batches = [order[job::jobs] for job in range(jobs)]
-    left = None if clock.limit_s is None else max(0.0, clock.limit_s - clock.spent_s())
-    single = replace(options, jobs=1, time_limit_s=left)
+    single = replace(options, jobs=1, time_limit_s=clock.left_s())
     if jobs == 1:
-        return sorted(_batch(prepared, single, order, progress), key=lambda made: made.size_bytes)
+        return sorted(_batch(prepared, single, store, order, progress=progress), key=lambda made: made.size_bytes)
     progress(f"synthesizing {len(order)} sizes in {jobs} processes")
-    done = [made for batch in ordered_results(partial(_batch, prepared, single), batches, jobs=jobs) for made in batch]
+    done = [
+        made
+        for batch in ordered_results(partial(_batch, prepared, single, store), batches, jobs=jobs)
+        for made in batch
+    ]
     return sorted(done, key=lambda made: made.size_bytes)
 
 
@@ -103,7 +116,12 @@ def coarse_to_fine(sizes: Sequence[int]) -> list[int]:
 
 
 def _batch(
-    prepared: Prepared, options: Options, sizes: Sequence[int], progress: Callable[[str], None] = lambda _: None
+    prepared: Prepared,
+    options: Options,
+    store: Store | None,
+    sizes: Sequence[int],
+    *,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> list[Made]:
     clock = Clock(options.time_limit_s)
     done: list[Made] = []
@@ -111,7 +129,8 @@ def _batch(
         if done and clock.is_over():
             break
         where = f"size {len(done) + 1} of {len(sizes)}, {format_size(size)}"
-        done.append(_made(prepared, replace(options, size_bytes=size), clock, _told(progress, where)))
+        sized = replace(options, size_bytes=size)
+        done.append(_made(prepared, sized, clock, store=store, progress=_told(progress, where)))
     return done
 
 
@@ -119,9 +138,11 @@ def _told(progress: Callable[[str], None], where: str) -> Callable[[str], None]:
     return lambda word: progress(f"{where}: {word}")
 
 
-def _made(prepared: Prepared, options: Options, clock: Clock, progress: Callable[[str], None]) -> Made:
+def _made(
+    prepared: Prepared, options: Options, clock: Clock, *, store: Store | None, progress: Callable[[str], None]
+) -> Made:
     try:
-        solved = solve(prepared, options, clock, progress)
+        solved = solve(prepared, options, clock, progress, store=store)
     except GaveUpError as error:
         return Made(options.size_bytes, None, "", None, str(error), clock.hit)
     return Made(

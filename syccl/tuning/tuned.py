@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.errors import GaveUpError, InputError
-from syccl.pipeline import LARGEST_DEFAULT_PROGRAM, Clock, Options, require_clean
+from syccl.pipeline import LARGEST_DEFAULT_PROGRAM, Options, require_clean
 from syccl.prepare import Prepared, prepare
 from syccl.program import Program
 from syccl.program.msccl_xml import write_xml
 from syccl.program.selection import Selection
 from syccl.program.verify import verify_program
 from syccl.solve.executor import ordered_results
+from syccl.store import Store
 from syccl.topology import Topology
 from syccl.tuning.candidates import Candidate, Made, distinct, made_at, program_for, timed
 from syccl.tuning.segments import ByteRange, Segment, best_times, byte_ranges, fewest_segments
@@ -91,6 +93,7 @@ def tune(
     options: Options,
     *,
     root: int = 0,
+    store: Store | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Tuned:
     """Return the fewest programs that are within 2 % of the best at every size.
@@ -104,6 +107,8 @@ def tune(
         Ascending, each a whole number of elements.
     options
         Datatype, protocol, processes and time limit of the whole sweep; its size is not used.
+    store
+        Where answers of the solvers are kept; what is made does not depend on it.
 
     Raises
     ------
@@ -115,7 +120,7 @@ def tune(
     clock = Clock(options.time_limit_s)
     _require_programs(topology)
     prepared = prepare(topology, op, root=root, progress=progress)
-    made = made_at(prepared, sizes, options, clock=clock, progress=progress)
+    made = made_at(prepared, sizes, options, clock=clock, store=store, progress=progress)
     candidates = distinct(made)
     if not candidates:
         raise GaveUpError(made[-1].failure)

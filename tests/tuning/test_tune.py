@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +12,12 @@ from syccl import pipeline
 from syccl.collective import OPS
 from syccl.errors import GaveUpError, InputError
 from syccl.pipeline import Options
+from syccl.prepare import Prepared
 from syccl.program.msccl_xml import read_xml
 from syccl.program.selection import selection
 from syccl.program.verify import verify_program
 from syccl.simulate.program_time import simulate_program
+from syccl.store import Store
 from syccl.topology import Topology
 from syccl.topology.catalog import load_topology
 from syccl.tuning import Sweep, Tuned, sweep_sizes, tune
@@ -99,10 +103,11 @@ def test_fewer_files_than_sizes_are_needed() -> None:
     assert len(tuned("two servers").schedules) < tuned("two servers").candidates < len(tuned("two servers").rows) + 1
 
 
-def test_processes_change_nothing() -> None:
+def test_processes_and_kept_answers_change_nothing(tmp_path: Path) -> None:
     topology, op, limits = two_servers(2), OPS["allreduce"], Sweep(1 << 10, 1 << 19, factor=8)
     sizes = sweep_sizes(limits, op, 4, "float32")
-    one, two = (tune(topology, op, sizes, Options(0, jobs=jobs)) for jobs in (1, 2))
+    one = tune(topology, op, sizes, Options(0))
+    two = tune(topology, op, sizes, Options(0, jobs=2), store=Store(tmp_path))
     assert one.rows == two.rows
     assert list(written(one)) == list(written(two))
 
@@ -119,10 +124,10 @@ def test_sizes_that_no_program_is_selected_for_are_told() -> None:
 def test_a_size_without_a_program_of_its_own_is_served_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = made_here.solve
 
-    def refuse(prepared, options, clock, progress):  # type: ignore[no-untyped-def]
+    def refuse(prepared: Prepared, options: Options, *args: Any, **kept: Any) -> pipeline.Solved:
         if options.size_bytes == 1 << 14:
             raise GaveUpError("no program fits the runtime: 99 steps")
-        return whole(prepared, options, clock, progress)
+        return whole(prepared, options, *args, **kept)
 
     monkeypatch.setattr(made_here, "solve", refuse)
     result = tune(ring(3), OPS["allreduce"], (1 << 12, 1 << 14, 1 << 16), Options(0))
