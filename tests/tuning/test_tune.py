@@ -143,7 +143,9 @@ def test_after_the_time_limit_what_was_found_serves_all_sizes() -> None:
     result = tune(ring(4), OPS["allgather"], sizes, Options(0, time_limit_s=1e-9))
     assert result.hit_time_limit
     assert result.candidates == 1
-    assert [row.note for row in result.rows] == ["left out at the time limit"] * 7 + [""]
+    assert all(row.note.startswith("left out at the time limit") for row in result.rows[:-1])
+    assert result.rows[-1].note == ""
+    assert result.rows[-2].schedule == result.rows[-1].schedule == 0
     assert result.schedules[-1].candidate.made_for == (1 << 19,)
     assert not tuned("ring").hit_time_limit
 
