@@ -16,7 +16,7 @@ from tests.quality.state import State
 
 @dataclass(frozen=True)
 class Limits:
-    """Rows at the same time, seconds for each, and seconds after which none begins."""
+    """Rows at the same time, CPU seconds for each, and seconds after which none begins."""
 
     jobs: int = 1
     row_s: float = 300.0

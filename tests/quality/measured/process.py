@@ -29,7 +29,7 @@ class Run:
 
 
 def run(args: Sequence[str], *, limit_s: float = LIMIT_S) -> Run:
-    """Run Python with some arguments from the root of the repository."""
+    """Run Python with some arguments from the root of the repository, for so many CPU seconds at most."""
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
             [sys.executable, str(MEASURE), str(limit_s), sys.executable, *args],
