@@ -18,6 +18,7 @@ MEASURES = {
     "lifted": "lifted",
     "random": "random_graph",
     "synth": "engine",
+    "tuned": "tuned",
 }
 """Function of the same name: module of ``tests.quality.measured``."""
 

@@ -11,6 +11,7 @@ from tests.quality.parts import (
     random_graphs,
     small,
     sweep,
+    tuning,
     unsymmetric,
 )
 
@@ -24,6 +25,7 @@ PARTS: dict[str, Part] = {
         published,
         bench,
         unsymmetric,
+        tuning,
         sweep,
         every,
         random_graphs,
