@@ -7,19 +7,23 @@ from dataclasses import dataclass, field, replace
 
 from syccl.bounds.bandwidth import Cut
 from syccl.bounds.gossip import allreduce_time, broadcast_time
+from syccl.bounds.partition import Parts
 from syccl.bounds.study import Study, study
-from syccl.bounds.window import proven, windows
+from syccl.bounds.window import proven, sharper, windows
 from syccl.collective import Op
 from syccl.errors import GaveUpError, InputError
 from syccl.proof import Certificate
-from syccl.proof.verify import WHOLE
+from syccl.proof.board import DIRECT, WHOLE
 from syccl.symmetry.group import Group
 from syccl.topology import Topology
 from syccl.units import PS_PER_SECOND
 
 LONG = 100
-"""Above so many times the latency bound, the bandwidth bound is nearly all, and no time windows are looked at."""
+"""Above so many times the latency bound, the bandwidth bound is nearly all: only quick time windows are looked at."""
 
+
+_BUSY = 2
+"""From so many times the latency bound on, a partition may say more of an allreduce than pairs do."""
 
 _BELOW = 1e-5
 """Formulas that are exact are certified up to this part."""
@@ -38,6 +42,8 @@ class Bound:
     """The term that is largest."""
     window_s: float = 0.0
     """By time windows, proved; 0 where that says no more than the others, or nothing."""
+    partition: Parts | None = None
+    """For an allreduce, the partition across which it takes longest by its formula."""
     proof: Certificate | None = field(default=None, compare=False)
     """Shows that every schedule takes longer than ``proven_s``; checked in exact whole numbers."""
 
@@ -111,10 +117,19 @@ def lower_bound(
     if not 0 <= root < topology.ranks:
         msg = f"root {root} is out of range; choose 0..{topology.ranks - 1}"
         raise InputError(msg)
-    closed = _at(study(topology, op, group, (parts, root)), size_bytes)
-    if not window or closed.bandwidth_s > LONG * closed.latency_s:
+    found = study(topology, op, group, (parts, root))
+    closed = _at(found, size_bytes)
+    long = op.name not in DIRECT and closed.bandwidth_s > LONG * closed.latency_s
+    if not window or long or not closed.seconds:
         return closed
-    return _with_windows(closed, topology, op, (size_bytes, root))
+    partition = closed.partition if closed.bandwidth_s > _BUSY * closed.latency_s else None
+    proof = _Prover(topology, op, (size_bytes, root)).proof(closed.seconds * (1 - _BELOW), partition)
+    if proof is None:
+        return closed
+    seconds = proof.time_ps / PS_PER_SECOND
+    if seconds <= closed.seconds:
+        return replace(closed, proof=proof)
+    return replace(closed, window_s=seconds, proof=proof, why="time windows")
 
 
 def best_proof(bound: Bound, topology: Topology, op: Op, *, size_bytes: int, root: int = 0) -> Certificate:
@@ -129,8 +144,8 @@ def best_proof(bound: Bound, topology: Topology, op: Op, *, size_bytes: int, roo
         return bound.proof
     proof = None
     if bound.seconds > 0:
-        starts = bound.seconds * (1 - _BELOW), bound.latency_s * (1 - _BELOW)
-        proofs = (_proof(topology, op, (size_bytes, root), start) for start in starts)
+        prover = _Prover(topology, op, (size_bytes, root))
+        proofs = (prover.proof(start * (1 - _BELOW), bound.partition) for start in (bound.seconds, bound.latency_s))
         proof = next((found for found in proofs if found), None)
     if proof is None:
         msg = (
@@ -141,26 +156,34 @@ def best_proof(bound: Bound, topology: Topology, op: Op, *, size_bytes: int, roo
     return proof
 
 
-def _proof(topology: Topology, op: Op, job: tuple[int, int], start_s: float) -> Certificate | None:
-    """Return a checked proof of the largest time from a start on that time windows can prove."""
-    size, root = job
-    programs = windows(topology, op.name, root)
-    if programs is None:
-        return None
-    payload = size if op.name in WHOLE else size / topology.ranks
-    found = programs.latest_short(payload, max(1, int(start_s * PS_PER_SECOND)))
-    return proven(topology, op, job, (programs, found)) if found else None
+def _partition(found: Study, size: int) -> Parts | None:
+    """Return the partition across which an allreduce takes longest by its formula; None for other collectives."""
+    times = [allreduce_time(exchange, size) for exchange in found.exchanges]
+    return found.partitions[times.index(max(times))] if times else None
 
 
-def _with_windows(closed: Bound, topology: Topology, op: Op, job: tuple[int, int]) -> Bound:
-    """Return a bound with the term by time windows, where that is larger and its proof holds."""
-    proof = _proof(topology, op, job, closed.seconds * (1 - _BELOW)) if closed.seconds else None
-    if proof is None:
-        return closed
-    seconds = proof.time_ps / PS_PER_SECOND
-    if seconds <= closed.seconds:
-        return replace(closed, proof=proof)
-    return replace(closed, window_s=seconds, proof=proof, why="time windows")
+@dataclass(frozen=True)
+class _Prover:
+    topology: Topology
+    op: Op
+    job: tuple[int, int]
+
+    def proof(self, start_s: float, parts: Parts | None) -> Certificate | None:
+        """Return a checked proof of the largest time from a start on that time windows can prove."""
+        programs = windows(self.topology, self.op.name, self.job[1])
+        if programs is None:
+            return None
+        size = self.job[0]
+        payload = size if self.op.name in WHOLE else size / self.topology.ranks
+        best = None
+        start = max(1, int(start_s * PS_PER_SECOND))
+        sharp = sharper(programs, parts) if parts else None
+        for candidate in (programs, sharp) if sharp else (programs,):
+            found = candidate.latest_short(payload, start)
+            proof = proven(self.topology, self.op, self.job, (candidate, found)) if found else None
+            if proof:
+                best, start = proof, proof.time_ps
+        return best
 
 
 def _at(found: Study, size: int) -> Bound:
@@ -174,4 +197,4 @@ def _at(found: Study, size: int) -> Bound:
     bandwidth = float(found.bandwidth.seconds_per_byte * size)
     latency = float(found.latency)
     why = max((bandwidth, "bandwidth"), (latency, "latency"), (combined, term), key=lambda entry: entry[0])[1]
-    return Bound(bandwidth, latency, combined, found.bandwidth.cut, why)
+    return Bound(bandwidth, latency, combined, found.bandwidth.cut, why, partition=_partition(found, size))

@@ -60,6 +60,8 @@ class Study:
     latency: Fraction
     lines: tuple[Line, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
+    partitions: tuple[Parts, ...] = ()
+    """The partition of each exchange."""
     spread: Spread | None = None
     backwards: bool = False
     """Whether all terms are those of the job seen backwards in time."""
@@ -241,7 +243,7 @@ class _Job:
         lines += self.pair_lines(Fraction(1))
         chosen = dict.fromkeys(parts for parts in (*partitions, best) if len(parts) > 1)
         exchanges = tuple(self.exchange(parts) for parts in chosen)
-        return Study(bandwidth, latency_bound(self.alphas), tuple(lines), exchanges)
+        return Study(bandwidth, latency_bound(self.alphas), tuple(lines), exchanges, tuple(chosen))
 
     def exchange(self, parts: Parts) -> Exchange:
         into = into_parts(self.network, parts, self.group).rate

@@ -23,7 +23,7 @@ def arrivals(ways: Ways, grid: Longs) -> Longs:
 
 
 def cheapest(ways: Ways, arrival: Longs, prices: Longs, place: tuple[Mask, Longs]) -> Longs:
-    """Return what data pays at least from a start until it is at each rank at the end, shape ``(ranks,)``.
+    """Return what data pays at least until it is at each rank in each interval, shape ``(ranks, intervals)``.
 
     Parameters
     ----------
@@ -50,4 +50,4 @@ def cheapest(ways: Ways, arrival: Longs, prices: Longs, place: tuple[Mask, Longs
         later = taken[arrival[taken, i] > i]
         paid = least[ways.tail[later], i] + prices[later, i]
         np.minimum.at(least, (ways.head[later], arrival[later, i]), paid)
-    return np.asarray(least[:, -1])
+    return np.asarray(least)

@@ -11,7 +11,10 @@
      "symmetry": [[image of every node], ...],
      "links": [{"links": [...], "price": [one an interval]}, ...],
      "families": [{"symmetry": [...], "flows": [{"source": 0, "sink": 8,
-       "prices": [{"ways": [...], "price": [one an interval]}, ...]}, ...]}, ...]}
+       "prices": [{"ways": [...], "price": [one an interval]}, ...]}, ...]}, ...],
+     "completion": null | {"part": [one a rank], "times": [...],
+       "shared": [{"ways": [...], "price": [...]}, ...],
+       "before": [{"class": 0, "rank": 0, "prices": [as of flows]}, ...], "after": [as before]}}
 
 Links are numbered as in the topology. Ways are all paths from GPU to GPU that pass no GPU and no node twice, numbered
 by the rank that they start from, then by their links' numbers. What is not listed costs nothing. docs/bounds.md says
@@ -25,13 +28,25 @@ from collections.abc import Iterable
 
 from syccl.collective import op_named
 from syccl.errors import InputError
-from syccl.proof.model import Certificate, Family, Flow, Longs, Priced
+from syccl.proof.model import Certificate, Completion, Family, Flow, Longs, Priced, Share
 from syccl.schedule.json_fields import Field, parse_document
 from syccl.schedule.json_text import lines_text, numbers_text, object_text
 from syccl.schedule.json_topology import read_topology, topology_text
 
 SCHEMA = "syccl-bound/1"
-_NAMES = ("schema", "claim", "op", "size_bytes", "root", "topology", "grid", "symmetry", "links", "families")
+_NAMES = (
+    "schema",
+    "claim",
+    "op",
+    "size_bytes",
+    "root",
+    "topology",
+    "grid",
+    "symmetry",
+    "links",
+    "families",
+    "completion",
+)
 _LARGEST = 1 << 62
 
 
@@ -49,6 +64,7 @@ def write_certificate(certificate: Certificate) -> str:
         "symmetry": lines_text(map(numbers_text, stated.symmetry)),
         "links": _priced_text("links", stated.links),
         "families": lines_text(map(_family_text, stated.families)),
+        "completion": "null" if stated.completion is None else _completion_text(stated.completion),
     }
     return object_text(members) + "\n"
 
@@ -74,7 +90,7 @@ def read_certificate(text: str, *, source: str) -> Certificate:
     document = parse_document(text, source)
     if isinstance(document.value, dict) and document.value.get("schema") != SCHEMA:
         document.fail(f"schema is {document.value.get('schema')!r}; this version reads {SCHEMA!r}")
-    _, said, op, size, root, cluster, grid, symmetry, links, families = document.members(_NAMES)
+    _, said, op, size, root, cluster, grid, symmetry, links, families, completion = document.members(_NAMES)
     topology, _ = read_topology(cluster)
     try:
         kind = op_named(op.text())
@@ -89,6 +105,7 @@ def read_certificate(text: str, *, source: str) -> Certificate:
         _read_moves(symmetry, len(topology.nodes)),
         _read_priced(links, "links"),
         tuple(_read_family(item, len(topology.nodes)) for item in families.items()),
+        None if completion.value is None else _read_completion(completion),
     )
     if not len(stated.grid) or said.text() != claim(stated):
         said.fail("does not fit the end of the grid; the file was changed by hand")
@@ -105,6 +122,39 @@ def _family_text(family: Family) -> str:
         for flow in family.flows
     )
     return object_text({"symmetry": lines_text(map(numbers_text, family.symmetry)), "flows": lines_text(flows)})
+
+
+def _completion_text(stated: Completion) -> str:
+    members = {
+        "part": numbers_text(stated.part),
+        "times": numbers_text(stated.times),
+        "shared": _priced_text("ways", stated.shared),
+        "before": lines_text(map(_share_text, stated.before)),
+        "after": lines_text(map(_share_text, stated.after)),
+    }
+    return object_text(members)
+
+
+def _share_text(share: Share) -> str:
+    return object_text(
+        {"class": str(share.number), "rank": str(share.rank), "prices": _priced_text("ways", share.prices)}
+    )
+
+
+def _read_completion(field: Field) -> Completion:
+    part, times, shared, before, after = field.members(("part", "times", "shared", "before", "after"))
+    return Completion(
+        part.longs(0, _LARGEST),
+        times.longs(0, _LARGEST),
+        _read_priced(shared, "ways"),
+        tuple(map(_read_share, before.items())),
+        tuple(map(_read_share, after.items())),
+    )
+
+
+def _read_share(field: Field) -> Share:
+    number, rank, prices = field.members(("class", "rank", "prices"))
+    return Share(number.integer(0), rank.integer(0), _read_priced(prices, "ways"))
 
 
 def _read_moves(field: Field, nodes: int) -> tuple[Longs, ...]:

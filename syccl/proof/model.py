@@ -59,6 +59,39 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
+class Share:
+    """What one rank's data pays in one class of time, for every way; ways that are not listed cost nothing."""
+
+    number: int
+    """The class of time, from 0."""
+    rank: int
+    prices: tuple[Priced, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """For an allreduce, what is paid until a first part of the ranks knows the sum, and afterwards.
+
+    Parameters
+    ----------
+    part
+        Number of each rank's part, shape ``(ranks,)``; symmetries send parts onto parts.
+    times
+        Where classes of the moment begin and the last ends: from 0 to the claimed time, picoseconds.
+    shared
+        What can be spent on each way beside what flows pay.
+    before, after
+        What ranks pay before and after, at most one for each orbit of ranks and class; who is not listed pays nothing.
+    """
+
+    part: Longs
+    times: Longs
+    shared: tuple[Priced, ...]
+    before: tuple[Share, ...]
+    after: tuple[Share, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """The claim that every schedule of a collective takes longer than some time, with its proof.
 
@@ -74,6 +107,8 @@ class Certificate:
         Prices of links; links that are not listed cost nothing.
     families
         Empty for ops whose transfers serve one flow each.
+    completion
+        For an allreduce only.
     """
 
     topology: Topology
@@ -84,6 +119,7 @@ class Certificate:
     symmetry: tuple[Longs, ...]
     links: tuple[Priced, ...]
     families: tuple[Family, ...] = field(default=())
+    completion: Completion | None = None
 
     @property
     def time_ps(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syccl.bounds.window import proven, windows
+from syccl.bounds.window import proven, sharper, windows
 from syccl.collective import OPS
 from syccl.proof import Certificate
 from syccl.topology import Topology
@@ -18,5 +18,20 @@ def certificate(topology: Topology, op: str, size: int, *, root: int = 0) -> Cer
     found = programs.latest_short(size if op in WHOLE else size / topology.ranks, start)
     assert found is not None
     made = proven(topology, OPS[op], (size, root), (programs, found))
+    assert made is not None
+    return made
+
+
+def sharp_certificate(
+    topology: Topology, size: int, parts: tuple[tuple[int, ...], ...], *, start_ps: int = 0
+) -> Certificate:
+    """The proof of an allreduce's bound with the rows of a partition."""
+    programs = windows(topology, "allreduce", 0)
+    assert programs is not None
+    programs = sharper(programs, parts)
+    assert programs is not None
+    found = programs.latest_short(size, start_ps or max(1, int(programs.fabric.distance.max()) - 10))
+    assert found is not None
+    made = proven(topology, OPS["allreduce"], (size, 0), (programs, found))
     assert made is not None
     return made

@@ -2,4 +2,5 @@
 
 from syccl.bounds.window.certify import proven as proven
 from syccl.bounds.window.drive import Windows as Windows
+from syccl.bounds.window.drive import sharper as sharper
 from syccl.bounds.window.drive import windows as windows

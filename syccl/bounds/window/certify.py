@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from syccl.bounds.window.builder import Floats
 from syccl.bounds.window.drive import Solved, Windows
 from syccl.bounds.window.fabric import Longs
-from syccl.bounds.window.flows import Family
-from syccl.bounds.window.program import Floats
+from syccl.bounds.window.flows import Classes, Family
 from syccl.collective import Op
-from syccl.proof import Certificate, Priced, verify_certificate
+from syccl.proof import Certificate, Priced, Share, verify_certificate
+from syccl.proof import Completion as ProofCompletion
 from syccl.proof import Family as ProofFamily
 from syccl.proof import Flow as ProofFlow
 from syccl.proof.ways import Ways, ways_of
@@ -44,6 +46,16 @@ def proven(topology: Topology, op: Op, job: tuple[int, int], found: tuple[Window
     return None if verify_certificate(made) else made
 
 
+class _Raw(NamedTuple):
+    """Prices in floating point, the largest ``LARGEST``: of one wire or hop of a class, by interval."""
+
+    wires: Floats
+    flows: tuple[tuple[Floats, ...], ...]
+    shared: Floats | None = None
+    before: tuple[tuple[Floats, ...], ...] = ()
+    after: tuple[tuple[Floats, ...], ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class _Maker:
     topology: Topology
@@ -54,12 +66,15 @@ class _Maker:
         links = [
             Priced(self._links(wire_class), price) for wire_class, price in enumerate(self.wire_prices) if price.any()
         ]
-        families = [
-            self._family(number, family) for number, family in enumerate(self.windows.families) if family.shares
-        ]
+        families, completion = [], None
+        for number, family in enumerate(self.windows.families):
+            if family.shares:
+                made, budget = self._family(number, family)
+                families.append(made)
+                completion = self._completion(family, budget) if self.windows.completion else None
         symmetry = _rows(self.windows.moves)
         grid = self.solved.grid.points
-        return Certificate(self.topology, op, size, root, grid, symmetry, tuple(links), tuple(families))
+        return Certificate(self.topology, op, size, root, grid, symmetry, tuple(links), tuple(families), completion)
 
     def _links(self, wire_class: int) -> Longs:
         members = self.windows.fabric.members
@@ -67,25 +82,39 @@ class _Maker:
         return np.array(sorted(link for wire in inside for link in members[wire]), dtype=np.int64)
 
     @cached_property
-    def _duals(self) -> tuple[Floats, tuple[tuple[Floats, ...], ...]]:
-        """Prices of a wire by class, and payments of every flow for a hop by class; the largest is ``LARGEST``."""
+    def raw(self) -> _Raw:
+        """Prices from the duals of the program's rows, each shared out among all the rows that it stands for."""
         duals, layout = self.solved.solution.duals, self.solved.layout
+
+        def paid(table: Longs, copies: Longs) -> Floats:
+            return np.where(table >= 0, np.maximum(duals[table], 0), 0) / copies[:, None]
+
         wires = np.maximum(-duals[layout.capacity], 0) / self.windows.wires.size[:, None]
-        flows = []
-        for family, tables in zip(self.windows.families, layout.copies, strict=True):
-            row = []
-            for flow, table in zip(family.flows, tables, strict=False):
-                paid = np.where(table >= 0, np.maximum(duals[table], 0), 0)
-                row.append(paid / (family.count * flow.count * flow.hops.size[:, None]))
-            flows.append(tuple(row))
-        largest = max([wires.max(initial=0), *(paid.max(initial=0) for row in flows for paid in row)])
-        scale = LARGEST / largest if largest > _LEAST else 0.0
-        return wires * scale, tuple(tuple(paid * scale for paid in row) for row in flows)
+        flows = tuple(
+            tuple(
+                paid(table, family.count * flow.count * flow.hops.size)
+                for flow, table in zip(family.flows, tables, strict=False)
+            )
+            for family, tables in zip(self.windows.families, layout.copies, strict=True)
+        )
+        found = _Raw(wires, flows)
+        if layout.completion and self.windows.completion:
+            ends = self.windows.completion.ends
+            before, after = (
+                tuple(
+                    tuple(paid(table, end.count * end.hops.size) for end, table in zip(ends, tables, strict=True))
+                    for tables in side
+                )
+                for side in (layout.completion.before, layout.completion.after)
+            )
+            shared = paid(layout.completion.shared, self.windows.families[0].hops.size)
+            found = _Raw(wires, flows, shared, before, after)
+        return _scaled(found)
 
     @cached_property
     def wire_prices(self) -> Longs:
         """Whole prices of a wire, shape ``(classes of wires, intervals)``."""
-        return np.ceil(self._duals[0] * _SAFE).astype(np.int64)
+        return np.ceil(self.raw.wires * _SAFE).astype(np.int64)
 
     @cached_property
     def hop_prices(self) -> Longs:
@@ -102,23 +131,52 @@ class _Maker:
             total += np.where(fabric.slowest[:, step, None] | ~is_open, price, least)
         return total
 
-    def _family(self, number: int, family: Family) -> ProofFamily:
-        paid = [np.floor(table).astype(np.int64) for table in self._duals[1][number]]
-        owed = np.zeros((len(family.hops.first), self.solved.grid.intervals), dtype=np.int64)
+    def _family(self, number: int, family: Family) -> tuple[ProofFamily, Longs]:
+        """Return what flows pay, and what is left for a completion to spend on each hop by class."""
+        paid = [np.floor(table).astype(np.int64) for table in self.raw.flows[number]]
+        shared = np.zeros((len(family.hops.first), self.solved.grid.intervals), dtype=np.int64)
+        if self.raw.shared is not None:
+            shared = np.floor(self.raw.shared).astype(np.int64)
+        owed = shared * family.hops.size[:, None]
         inside = [family.hops.label[flow.hops.first] for flow in family.flows]
         for flow, group, table in zip(family.flows, inside, paid, strict=True):
             np.add.at(owed, group, flow.count * flow.hops.size[:, None] * table)
-        cost = self.hop_prices[family.hops.first] * family.hops.size[:, None]
-        part = np.where(owed > cost, cost * _SAFE / np.maximum(owed, 1), 1.0)
+        part = _affordable(owed, self.hop_prices[family.hops.first] * family.hops.size[:, None])
         flows = []
         for flow, group, table in zip(family.flows, inside, paid, strict=True):
-            afforded = np.floor(table * part[group]).astype(np.int64)
-            ways = flow.hops.label[self.hop_of_way]
-            order = np.argsort(ways, kind="stable")
-            ends = np.searchsorted(ways[order], np.arange(len(afforded) + 1))
-            rows = [Priced(order[ends[i] : ends[i + 1]], price) for i, price in enumerate(afforded) if price.any()]
-            flows.append(ProofFlow(int(flow.sources[0]), int(flow.sinks[0]), tuple(rows)))
-        return ProofFamily(_rows(family.moves), tuple(flows))
+            prices = self._priced(flow.hops, np.floor(table * part[group]).astype(np.int64))
+            flows.append(ProofFlow(int(flow.sources[0]), int(flow.sinks[0]), prices))
+        return ProofFamily(_rows(family.moves), tuple(flows)), np.floor(shared * part).astype(np.int64)
+
+    def _completion(self, family: Family, budget: Longs) -> ProofCompletion | None:
+        layout, completion = self.solved.layout.completion, self.windows.completion
+        if layout is None or completion is None:
+            return None
+        before, after = (self._shares(family, budget, side) for side in (self.raw.before, self.raw.after))
+        return ProofCompletion(completion.part, layout.times, self._priced(family.hops, budget), before, after)
+
+    def _shares(self, family: Family, budget: Longs, side: tuple[tuple[Floats, ...], ...]) -> tuple[Share, ...]:
+        """Return what ranks pay in all classes of time on one side of the moment."""
+        ends = self.windows.completion.ends if self.windows.completion else ()
+        inside = [family.hops.label[end.hops.first] for end in ends]
+        shares = []
+        for number, tables in enumerate(side):
+            paid = [np.floor(table).astype(np.int64) for table in tables]
+            owed = np.zeros(budget.shape, dtype=np.int64)
+            for end, group, table in zip(ends, inside, paid, strict=True):
+                np.add.at(owed, group, end.count * end.hops.size[:, None] * table)
+            part = _affordable(owed, budget * family.hops.size[:, None])
+            for end, group, table in zip(ends, inside, paid, strict=True):
+                prices = self._priced(end.hops, np.floor(table * part[group]).astype(np.int64))
+                shares.append(Share(number, end.rank, prices))
+        return tuple(shares)
+
+    def _priced(self, hops: Classes, prices: Longs) -> tuple[Priced, ...]:
+        """Return prices of hops by class as prices of ways."""
+        ways = hops.label[self.hop_of_way]
+        order = np.argsort(ways, kind="stable")
+        ends = np.searchsorted(ways[order], np.arange(len(prices) + 1))
+        return tuple(Priced(order[ends[i] : ends[i + 1]], price) for i, price in enumerate(prices) if price.any())
 
     @cached_property
     def hop_of_way(self) -> Longs:
@@ -147,3 +205,20 @@ class _Maker:
 
 def _rows(moves: Moves) -> tuple[Longs, ...]:
     return tuple(move.astype(np.int64) for move in moves)
+
+
+def _scaled(raw: _Raw) -> _Raw:
+    """Return prices of which the largest is ``LARGEST``; all 0 where there are none."""
+    tables = [raw.wires, *(paid for row in (*raw.flows, *raw.before, *raw.after) for paid in row)]
+    tables += [] if raw.shared is None else [raw.shared]
+    largest = max(table.max(initial=0) for table in tables)
+    scale = LARGEST / largest if largest > _LEAST else 0.0
+    flows, before, after = (
+        tuple(tuple(paid * scale for paid in row) for row in side) for side in (raw.flows, raw.before, raw.after)
+    )
+    return _Raw(raw.wires * scale, flows, None if raw.shared is None else raw.shared * scale, before, after)
+
+
+def _affordable(owed: Longs, cost: Longs) -> Floats:
+    """Return the part of what is owed that can be paid."""
+    return np.asarray(np.where(owed > cost, cost * _SAFE / np.maximum(owed, 1), 1.0))

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from syccl.bounds.window.completion import Completion, completion_of
 from syccl.bounds.window.fabric import FAR, Fabric, Longs, fabric_of
 from syccl.bounds.window.flows import Classes, Family, Flow, families
 from syccl.bounds.window.grid import POINTS, Grid, grid_of
@@ -25,7 +26,10 @@ MOST_COLUMNS = 20_000
 
 _TOLERANCE = 5e-4
 _STEPS = 10
-_GROWTH = 1.25
+_GROWTH = 0.25
+_LEAP = 64
+_MARGIN = 0.01
+_EDGE = 0.02
 _ROUNDING = 1e-6
 
 
@@ -58,13 +62,17 @@ class Windows:
     """Ranks that hold data at the start."""
     moves: Moves
     """Symmetries of the job, as permutations of nodes."""
+    completion: Completion | None = None
+    """For an allreduce, a partition that sharpens the programs."""
     solved: dict[int, Solved | None] = field(default_factory=dict)
 
     def at(self, horizon: int) -> Solved | None:
         """Return the program of a horizon (picoseconds), solved; None where the solver failed."""
         if horizon not in self.solved:
             grid = grid_of(self.fabric.alpha.tolist(), horizon)
-            program, layout = window_program(self.fabric, self.families, self.wires, grid)
+            program, layout = window_program(
+                self.fabric, self.families, grid, wires=self.wires, completion=self.completion
+            )
             solution = solve_linear(program)
             good = solution.status is Status.OPTIMAL
             self.solved[horizon] = Solved(grid, program, layout, solution) if good else None
@@ -76,6 +84,16 @@ class Windows:
         None where it can be by the start already.
         """
         return latest_short(self.at, payload, start)
+
+
+@lru_cache(maxsize=32)
+def sharper(programs: Windows, parts: tuple[tuple[int, ...], ...]) -> Windows | None:
+    """Return the programs of an allreduce with the rows of a partition; None where symmetries do not keep it."""
+    part = np.empty(programs.fabric.ranks, dtype=np.int64)
+    for number, ranks in enumerate(parts):
+        part[list(ranks)] = number
+    completion = completion_of(programs.fabric, part)
+    return replace(programs, completion=completion, solved={}) if completion else None
 
 
 @lru_cache(maxsize=32)
@@ -115,28 +133,39 @@ def _chosen(fabric: Fabric, found: tuple[Family, ...]) -> tuple[Family, ...]:
 def latest_short(at: Callable[[int], Solved | None], payload: float, start: int) -> Solved | None:
     """Return the program of the latest horizon found, from a start on, whose payload falls short of the given one.
 
-    False position; every third step halves the bracket.
+    Payloads grow nearly linearly at last: extrapolation, then false position; every third step halves the bracket.
     """
     best = at(start)
     if best is None or best.payload >= payload:
         return None
-    low, low_gap = start, payload - best.payload
-    high, high_gap = 0, 0.0
+    low, high = (start, best.payload), (0, 0.0)
+    slope = 0.0
     for step in range(_STEPS):
-        if high and high <= low * (1 + _TOLERANCE):
+        if high[0] and high[0] <= low[0] * (1 + _TOLERANCE):
             break
-        if not high:
-            guess = int(low * (_GROWTH**step if step else 1 + min(_GROWTH - 1, low_gap / payload + _TOLERANCE))) + 1
-        elif step % 3 == 2:
-            guess = (low + high) // 2
-        else:
-            guess = low + int((high - low) * low_gap / (low_gap + high_gap))
-            guess = min(max(guess, low + (high - low) // 50), high - (high - low) // 50)
+        guess = _between(low, high, payload, step) if high[0] else _beyond(low, slope, payload)
         found = at(guess)
         if found is None:
             break
         if found.payload < payload:
-            best, low, low_gap = found, guess, payload - found.payload
+            slope = (found.payload - low[1]) / (guess - low[0])
+            best, low = found, (guess, found.payload)
         else:
-            high, high_gap = guess, found.payload - payload
+            high = (guess, found.payload)
     return best
+
+
+def _beyond(low: tuple[int, float], slope: float, payload: float) -> int:
+    """Return a horizon whose payload is probably enough; ``slope`` is that of the last two, 0 while there is one."""
+    missing = payload - low[1]
+    step = missing / slope if slope > 0 else low[0] * min(_GROWTH, missing / payload)
+    return low[0] + max(1, int(min(step * (1 + _MARGIN) + low[0] * _TOLERANCE, low[0] * _LEAP)))
+
+
+def _between(low: tuple[int, float], high: tuple[int, float], payload: float, step: int) -> int:
+    """Return a horizon inside a bracket of (horizon, payload)."""
+    width = high[0] - low[0]
+    if step % 3 == 2:
+        return low[0] + width // 2
+    part = (payload - low[1]) / (high[1] - low[1])
+    return low[0] + int(width * min(max(part, _EDGE), 1 - _EDGE))

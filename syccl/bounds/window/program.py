@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from syccl.bounds.window.builder import Builder
+from syccl.bounds.window.completion import Completion, CompletionLayout, add_completion
 from syccl.bounds.window.fabric import FAR, Fabric, Longs, Mask
 from syccl.bounds.window.flows import Classes, Family, Flow
 from syccl.bounds.window.grid import Grid
 from syccl.optimize.linear import LinearProgram
-
-Floats = NDArray[np.float64]
 
 PS_PER_US = 1e6
 BYTES_PER_US = 1e-9
@@ -36,63 +35,21 @@ class Layout:
     copies: tuple[tuple[Longs, ...], ...]
     capacity: Longs
     wires: Classes
-
-
-class Builder:
-    """Collects variables, rows and entries."""
-
-    def __init__(self) -> None:
-        self.columns = 0
-        self.rows = 0
-        self._entries: list[tuple[Longs, Longs, Floats]] = []
-        self._bounds: list[tuple[Floats, Floats]] = []
-
-    def variables(self, mask: Mask) -> Longs:
-        """Return new variables where the mask holds, -1 elsewhere."""
-        table = np.full(mask.shape, -1, dtype=np.int64)
-        count = int(mask.sum())
-        table[mask] = self.columns + np.arange(count)
-        self.columns += count
-        return table
-
-    def constraints(self, shape: tuple[int, ...], lower: Floats | float, upper: Floats | float) -> Longs:
-        """Return new rows of a shape."""
-        count = int(np.prod(shape))
-        self._bounds.append(
-            (np.broadcast_to(lower, shape).astype(float).ravel(), np.broadcast_to(upper, shape).astype(float).ravel())
-        )
-        self.rows += count
-        return (self.rows - count + np.arange(count)).reshape(shape)
-
-    def add(self, rows: Longs, columns: Longs, values: Floats | float) -> None:
-        """Add entries; negative rows or columns are left out."""
-        rows, columns, values = (np.ravel(part) for part in np.broadcast_arrays(rows, columns, values))
-        keep = (rows >= 0) & (columns >= 0)
-        self._entries.append((rows[keep], columns[keep], values[keep].astype(float)))
-
-    def program(self, objective: Floats) -> LinearProgram:
-        """Return the program; all variables are 0 or more."""
-        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
-        keys, place = np.unique(rows * self.columns + columns, return_inverse=True)
-        summed = np.bincount(place.reshape(-1), weights=values)
-        lower, upper = (np.concatenate(parts) for parts in zip(*self._bounds, strict=True))
-        keep = summed != 0
-        return LinearProgram(
-            objective,
-            np.zeros(self.columns),
-            np.full(self.columns, np.inf),
-            lower,
-            upper,
-            (keys // self.columns)[keep].astype(np.int32),
-            (keys % self.columns)[keep].astype(np.int32),
-            summed[keep],
-        )
+    completion: CompletionLayout | None = None
 
 
 def window_program(
-    fabric: Fabric, families: tuple[Family, ...], wires: Classes, grid: Grid
+    fabric: Fabric, families: tuple[Family, ...], grid: Grid, *, wires: Classes, completion: Completion | None = None
 ) -> tuple[LinearProgram, Layout]:
-    """Return the program whose least objective is minus the largest payload (thousands of bytes)."""
+    """Return the program whose least objective is minus the largest payload (thousands of bytes).
+
+    Parameters
+    ----------
+    wires
+        Classes of wires.
+    completion
+        For an allreduce, a partition whose rows are added.
+    """
     builder = Builder()
     payload = builder.variables(np.ones(1, dtype=np.bool_))
     loads: list[Longs] = []
@@ -103,13 +60,17 @@ def window_program(
             loads.append(places[0])
             copies.append(())
             continue
-        sent, rows = _shared(builder, family, places)
+        all_times = grid.arrival(fabric.alpha[family.hops.first]) < grid.intervals
+        sent, rows = _shared(builder, family, places, all_times if completion else all_times & False)
         loads.append(sent)
         copies.append(rows)
     capacity = _capacity(builder, (fabric, wires, grid), families, loads)
+    more = None
+    if completion:
+        more = add_completion(builder, (fabric, grid, payload), families[0], (completion, loads[0]))
     objective = np.zeros(builder.columns)
     objective[payload] = -1
-    return builder.program(objective), Layout(tuple(copies), capacity, wires)
+    return builder.program(objective), Layout(tuple(copies), capacity, wires, more)
 
 
 def usable(fabric: Fabric, flow: Flow, grid: Grid) -> Mask:
@@ -150,9 +111,8 @@ def _flow(builder: Builder, fabric: Fabric, flow: Flow, time: tuple[Grid, Longs]
     return amount
 
 
-def _shared(builder: Builder, family: Family, amounts: list[Longs]) -> tuple[Longs, tuple[Longs, ...]]:
+def _shared(builder: Builder, family: Family, amounts: list[Longs], needed: Mask) -> tuple[Longs, tuple[Longs, ...]]:
     """Add what a family sends, as much as any of its flows needs; return it, and the rows that say so."""
-    needed = np.zeros((len(family.hops.first), amounts[0].shape[1]), dtype=np.bool_)
     inside = [family.hops.label[flow.hops.first] for flow in family.flows]
     for group, amount in zip(inside, amounts, strict=True):
         np.logical_or.at(needed, group, amount >= 0)
