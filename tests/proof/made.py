@@ -14,7 +14,10 @@ def certificate(topology: Topology, op: str, size: int, *, root: int = 0) -> Cer
     """The proof of the best time-window bound that is at hand."""
     programs = windows(topology, op, root)
     assert programs is not None
-    start = max(1, int(programs.fabric.distance.max()) - 10)
+    far = programs.fabric.distance
+    if op in {"broadcast", "scatter", "reduce", "gather"}:
+        far = far[root] if op in {"broadcast", "scatter"} else far[:, root]
+    start = max(1, int(far.max()) - 10)
     found = programs.latest_short(size if op in WHOLE else size / topology.ranks, start)
     assert found is not None
     made = proven(topology, OPS[op], (size, root), (programs, found))
