@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syccl.bounds.window import Windows, windows
+from syccl.bounds.window.drive import latest_short
 from syccl.bounds.window.fabric import MOST_HOPS, fabric_of
 from syccl.bounds.window.flows import Classes, families
 from syccl.bounds.window.grid import grid_of
@@ -178,3 +180,24 @@ def test_grids_are_sums_of_alphas_from_both_ends() -> None:
     assert grid.arrival(np.array([300, 9_999]))[:, 0].tolist() == [1, grid.intervals - 1]
     assert grid.arrival(np.array([10_000]))[0, 0] == grid.intervals
     assert grid_of([0], 50).points.tolist() == [0, 50]
+
+
+@given(st.integers(1, 10**7), st.integers(1, 50), st.integers(1, 10**6))
+def test_the_search_ends_just_below_the_first_time_that_is_enough(latency: int, rate: int, payload: int) -> None:
+    """Payloads that grow linearly after a latency."""
+
+    class Line(NamedTuple):
+        horizon: int
+        payload: float
+
+    asked: list[int] = []
+
+    def at(horizon: int) -> Line:
+        asked.append(horizon)
+        return Line(horizon, max(0.0, (horizon - latency) * rate / 100))
+
+    found = latest_short(at, payload, latency)  # type: ignore[arg-type,type-var]
+    enough = latency + payload * 100 / rate
+    assert len(asked) <= 12
+    assert enough * 0.98 - 1 <= found.horizon < enough  # type: ignore[union-attr]
+    assert latest_short(at, payload, int(enough) + 1) is None  # type: ignore[arg-type,type-var]

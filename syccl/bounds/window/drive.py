@@ -141,7 +141,7 @@ def latest_short(at: Callable[[int], Solved | None], payload: float, start: int)
     low, high = (start, best.payload), (0, 0.0)
     slope = 0.0
     for step in range(_STEPS):
-        if high[0] and high[0] <= low[0] * (1 + _TOLERANCE):
+        if high[0] and high[0] <= max(low[0] * (1 + _TOLERANCE), low[0] + 1):
             break
         guess = _between(low, high, payload, step) if high[0] else _beyond(low, slope, payload)
         found = at(guess)
@@ -165,7 +165,6 @@ def _beyond(low: tuple[int, float], slope: float, payload: float) -> int:
 def _between(low: tuple[int, float], high: tuple[int, float], payload: float, step: int) -> int:
     """Return a horizon inside a bracket of (horizon, payload)."""
     width = high[0] - low[0]
-    if step % 3 == 2:
-        return low[0] + width // 2
-    part = (payload - low[1]) / (high[1] - low[1])
-    return low[0] + int(width * min(max(part, _EDGE), 1 - _EDGE))
+    part = 0.5 if step % 3 == 2 else (payload - low[1]) / (high[1] - low[1])
+    inside = int(width * min(max(part, _EDGE), 1 - _EDGE))
+    return low[0] + min(max(inside, 1), width - 1)
