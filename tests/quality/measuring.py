@@ -19,7 +19,7 @@ class Limits:
     """Rows at the same time, CPU seconds for each, and seconds after which none begins."""
 
     jobs: int = 1
-    row_s: float = 300.0
+    row_s: float = 120.0
     stop_after_s: float | None = None
 
 

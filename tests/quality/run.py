@@ -74,7 +74,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="forget the results that are kept and start over")
     parser.add_argument("--jobs", type=int, default=1, help="rows at the same time; wall seconds then mean little")
     parser.add_argument(
-        "--row-limit", type=float, default=300.0, metavar="SECONDS", help="CPU seconds after which a row fails"
+        "--row-limit", type=float, default=120.0, metavar="SECONDS", help="CPU seconds after which a row fails"
     )
     parser.add_argument("--stop-after", type=float, metavar="SECONDS", help="begin no row after that time")
     return parser.parse_args()
