@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from syccl.bounds import lower_bound
-from syccl.collective import OPS, op_named
+from syccl.collective import op_named
 from syccl.pipeline import Options, synthesize
 from syccl.schedule.verify import verify_schedule
 from syccl.symmetry.automorphisms import find_group
@@ -22,6 +22,7 @@ from tests.quality.measured.engine import hop_depth, synth
 from tests.quality.measured.named import topology_file, topology_named
 from tests.quality.measured.published import PUBLISHED
 from tests.quality.parts.published import OPTIMUM
+from tests.quality.targets import OPS
 from tests.strategies import mesh, ring
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
+OPS = ("allgather", "reducescatter", "allreduce", "alltoall", "broadcast", "reduce", "gather", "scatter")
+"""Collectives that have a size."""
 SWEPT = ("a100x32", "h800x64")
 """Where there is a target at every power of two from 1 KiB to 4 GiB."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from syccl.collective import OPS
 from syccl.topology.catalog import bundled_topologies
 from syccl.units import format_size
 from tests.quality.measured.baseline import BASELINES, OPS_OF
 from tests.quality.part import Case, Measured, Part
 from tests.quality.rows import Result, Row
 from tests.quality.tables import ABSENT, FAILED, Table, number
-from tests.quality.targets import GIB, KIB, MIB, schedule_target
+from tests.quality.targets import GIB, KIB, MIB, OPS, schedule_target
 
 SIZES = (KIB, 64 * KIB, MIB, 16 * MIB, 256 * MIB, GIB)
 WITHOUT_PROGRAMS = ("h800x512",)

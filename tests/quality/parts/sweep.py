@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from syccl.collective import OPS
 from syccl.units import format_size
 from tests.quality.part import Case, Measured, Part
 from tests.quality.rows import Row
 from tests.quality.tables import ABSENT, FAILED, Table
-from tests.quality.targets import KIB, SWEPT, schedule_target
+from tests.quality.targets import KIB, OPS, SWEPT, schedule_target
 
 SIZES = tuple(KIB << i for i in range(23))
 ROUNDING = 1e-9
