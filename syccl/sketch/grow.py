@@ -8,16 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.sketch.ground import Ground, Longs
-<<<<<<< Updated upstream
-=======
-from syccl.sketch.islandwise import Terms, best_pair
->>>>>>> Stashed changes
 from syccl.sketch.model import Hop
 
 Floats = NDArray[np.float64]
 
 _STEEPNESS = 40.0
-_HALF, _HALF_WEIGHT, _HALF_LIMIT = 0.525, 1.0, 1.0
 _CONNECTION_SHARE = 64e9
 """Soft capacity of one connection, bytes/s: four thread blocks of 20 GB/s, one fifth spare."""
 _OPEN, _EVEN, _FAN, _DEPTH, _PREFER, _DETOUR = 0.15, 0.3, 0.1, 0.03, 0.3, 0.02
@@ -67,75 +62,30 @@ class TreeRouter:
         self.load = np.zeros(len(q.capacities))
         self.use = np.zeros(len(q.class_weights))
         self.room = q.capacities * self.unit_bound
-        self.half_load = [np.zeros(len(self.load)), np.zeros(len(self.load))]
         self.scale = 0.3 / float(q.capacities.min())
 
-<<<<<<< Updated upstream
     def prices(self) -> Floats:
         """Return the cost of one transfer of every arc class, shape ``(classes,)``."""
-=======
-    @cached_property
-    def is_steady(self) -> bool:
-        """Whether trees are chosen at prices that stay: islands are switches and there is hardly any symmetry."""
-        return self.ground.quotient.group.order <= _FEW_COPIES and all(self.ground.is_switch)
-
-    def prices(self, *, inward: bool | None = None) -> Floats:
-        """Return the cost of one transfer of every arc class, shape ``(classes,)``.
-
-        ``inward`` says in which half of an allreduce, where links should be as busy in one half as in the other.
-        """
->>>>>>> Stashed changes
         q = self.ground.quotient
         fill = np.minimum(_STEEPNESS * (self.load / self.room - 1.0), 60.0)
         link = (np.exp(fill) + 1e-3) / q.capacities
-        if inward is not None:
-            half = self.half_load[inward] / (_HALF * self.room) - 1.0
-            link += _HALF_WEIGHT * np.exp(np.minimum(_STEEPNESS * half, _HALF_LIMIT)) / q.capacities
         busy = np.minimum(_STEEPNESS * (self.use / (_CONNECTION_SHARE * self.unit_bound) - 1.0), 60.0)
         cost: Floats = q.class_weights @ link + np.exp(busy) / _CONNECTION_SHARE
         return cost
 
     def count(self, hops: tuple[Hop, ...], sign: float) -> None:
         """Add (or take out) the load of hops."""
-<<<<<<< Updated upstream
         q = self.ground.quotient
         for hop in hops:
             kind = q.arc_class[hop.src, hop.dst]
             self.use[kind] += sign
             self.load += sign * q.class_weights[kind]
-=======
-        if hops:
-            self._add([hop.src for hop in hops], [hop.dst for hop in hops], sign)
-
-    def count_pair(self, pair: TreePair, sign: float) -> None:
-        """Add (or take out) the load of trees."""
-        if pair.inward:
-            self.half_load[True] += self._add(list(pair.inward.keys()), list(pair.inward.values()), sign)
-        if pair.outward:
-            self.half_load[False] += self._add(list(pair.outward.values()), list(pair.outward.keys()), sign)
-
-    def _add(self, sources: list[int], targets: list[int], sign: float) -> Floats:
-        q = self.ground.quotient
-        kinds = q.arc_class[sources, targets]
-        self.use += sign * np.bincount(kinds, minlength=len(self.use))
-        load: Floats = sign * q.class_loads(kinds)
-        self.load += load
-        return load
->>>>>>> Stashed changes
 
     def tree(self, root: int, wave: int, *, inward: bool = False) -> dict[int, int]:
         """Return a spanning tree from ``root`` as child -> parent at current prices, its load added.
 
         ``inward`` prices the arcs from child to parent, for reductions.
         """
-<<<<<<< Updated upstream
-=======
-        if self.is_steady:
-            parent = self._terms(inward=inward).tree(root, wave)
-            if len(parent) == self.ground.quotient.ranks - 1:
-                self.count_pair(TreePair(root, parent, None) if inward else TreePair(root, None, parent), 1.0)
-                return parent
->>>>>>> Stashed changes
         grower = _Grower(self, root, wave, inward)
         grower.enter(root, None)
         grower.spread_islands()
@@ -144,33 +94,6 @@ class TreeRouter:
             grower.rehang()
         return grower.parent
 
-<<<<<<< Updated upstream
-=======
-    def pair(self, roots: Sequence[int], wave: int) -> TreePair:
-        """Return an in-tree and an out-tree at the root where both together cost least, their load added."""
-        if self.is_steady:
-            into, out = (self._terms(inward=inward, halves=True) for inward in (True, False))
-            pair = TreePair(*best_pair(into, out, np.asarray(roots), wave))
-            if all(tree is not None and len(tree) == self.ground.quotient.ranks - 1 for tree in pair[1:]):
-                self.count_pair(pair, 1.0)
-                return pair
-        kinds = self.ground.quotient.arc_class
-        offers = []
-        for root in roots:
-            price = self.prices()
-            pair = TreePair(root, self.tree(root, wave, inward=True), self.tree(root, wave))
-            self.count_pair(pair, -1.0)
-            arcs = [(u, v) for u, v in (pair.inward or {}).items()] + [(u, v) for v, u in (pair.outward or {}).items()]
-            offers.append((float(sum(price[kinds[arc]] for arc in arcs)), pair))
-        best = min(offers, key=lambda offer: offer[0])[1]
-        self.count_pair(best, 1.0)
-        return best
-
-    def _terms(self, *, inward: bool, halves: bool = False) -> Terms:
-        price = self.prices(inward=inward if halves else None)
-        return Terms.at(self.ground, self.shape, self.scale, (price, self.use), inward=inward)
-
->>>>>>> Stashed changes
 
 class _Grower:
     """One tree in the making; counts each arc as it is taken. Arcs run from parent to child."""

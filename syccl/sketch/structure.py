@@ -68,19 +68,6 @@ def route_allreduce(router: TreeRouter, pieces: int, *, passes: int = 2) -> tupl
     return _negotiate(router, slots, build, passes)
 
 
-<<<<<<< Updated upstream
-=======
-def _roots_tried(router: TreeRouter) -> list[list[int]]:
-    """Return which roots are compared for each piece, in turn: all of them where that is cheap, else two."""
-    roots = router.ground.quotient.representatives.tolist()
-    if router.is_steady:
-        return [roots]
-    count = min(len(roots), _ROOTS_TRIED)
-    step = max(1, len(roots) // _ROOTS_TRIED)
-    return [[roots[(turn + i * step) % len(roots)] for i in range(count)] for turn in range(len(roots))]
-
-
->>>>>>> Stashed changes
 def _negotiate(
     router: TreeRouter,
     slots: list[tuple[int, int]],
