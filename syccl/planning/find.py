@@ -60,7 +60,8 @@ def find_plans(
         found.append(plan)
         if is_over():
             break
-    if _gap(problem, found) > _COMBINE_ABOVE and not is_over():
+    among_servers = problem.wants_many_rows and all(problem.ground.is_switch)
+    if _gap(problem, found) > _COMBINE_ABOVE and not among_servers and not is_over():
         progress("combining trees")
         found += _from("integer program", combined_plans(problem, pricing, found))
     if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch) and not is_over():

@@ -23,11 +23,14 @@ LATENCY_RULES = 4.0
 
 _LATENCY_MATTERS = 50.0
 _PIECES_WANTED = 8
-ROWS_AMONG_SERVERS = 16_000
-"""Hops of the longest plan where trees only choose how to go between servers."""
-_FEW_ROOTS = 8
+ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 64_000, 32_000, 16_000
+"""Hops of the longest plan without much symmetry: of one that is no program, of one that is lowered, and of one whose
+trees are grown rank by rank because some island is no switch."""
+BANDWIDTH_RULES = 20.0
+"""Above this many latency bounds a bandwidth bound makes few pieces pointless."""
+_FEW_ROOTS, _VERY_FEW_ROOTS = 8, 2
 _ROWS_OF_PLAN = 6_000
-"""Hops of the longest plan."""
+"""Hops of the longest plan where symmetry makes a few trees do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,12 @@ class Problem:
         return float(self.group.order) if self.sums_everywhere else 1.0
 
     @property
+    def reachable_s(self) -> float:
+        """The bound, or what the best mix of trees needs where that is longer, seconds."""
+        share = self.size_bytes if self.sums_everywhere else self.size_bytes / self.quotient.ranks
+        return max(self.bound_s, self.unit_s_per_byte * share)
+
+    @property
     def is_short(self) -> bool:
         """Whether latency counts at this size: the bandwidth bound is below some latency bounds."""
         return self.bandwidth_s < _LATENCY_MATTERS * max(self.latency_s, 1e-12)
@@ -122,8 +131,19 @@ class Problem:
 
     @property
     def wants_many_rows(self) -> bool:
-        """Whether servers are joined with hardly any symmetry, where only long plans load all connections evenly."""
-        return self.joins_servers and self.roots > _FEW_ROOTS
+        """Whether there is hardly any symmetry, so that only long plans load all links and connections evenly."""
+        if self.joins_servers and self.roots > _FEW_ROOTS:
+            return True
+        return self.roots > _VERY_FEW_ROOTS and self.bandwidth_s > BANDWIDTH_RULES * self.latency_s
+
+    @cached_property
+    def longest_plan(self) -> int:
+        """Hops of the longest plan worth making."""
+        if not self.wants_many_rows:
+            return _ROWS_OF_PLAN
+        if not all(self.ground.is_switch):
+            return ROWS_OF_RANKS
+        return ROWS_OF_SCHEDULE if self.most_hops is None else ROWS_OF_PROGRAM
 
     @cached_property
     def piece_counts(self) -> tuple[int, ...]:
@@ -135,8 +155,7 @@ class Problem:
         counts = [c for c in (1 << i for i in range(16)) if self._cuts_evenly(c) and self.chunks(c) <= MAX_CHUNKS]
         if self.bandwidth_s < LATENCY_RULES * self.latency_s:
             counts = [c for c in counts if c <= self.few]
-        most = ROWS_AMONG_SERVERS if self.wants_many_rows else _ROWS_OF_PLAN
-        counts = [c for c in counts if self.rows(c) <= most or c <= FEW_PIECES]
+        counts = [c for c in counts if self.rows(c) <= self.longest_plan or c <= FEW_PIECES]
         return tuple(c for c in counts if self.fits(c)) or (1,)
 
     def _cuts_evenly(self, count: int) -> bool:

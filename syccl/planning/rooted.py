@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable
 
 from syccl.planning.problem import FEW_PIECES, Plan, Problem, make_plan
-from syccl.sketch.grow import Shape, TreeRouter
+from syccl.sketch.grow import TreeRouter
 from syccl.sketch.paths import route_paths
+from syccl.sketch.shape import Shape
 from syccl.sketch.structure import route_root
 
 _ROWS_ROUTED = 3_000

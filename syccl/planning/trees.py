@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from syccl.planning.problem import FEW_PIECES, LATENCY_RULES, ROWS_AMONG_SERVERS, Plan, Problem, make_plan
+from syccl.planning.problem import BANDWIDTH_RULES, FEW_PIECES, LATENCY_RULES, Plan, Problem, make_plan
 from syccl.sketch.combine import combine
 from syccl.sketch.ground import Ground
-from syccl.sketch.grow import Shape, TreeRouter
+from syccl.sketch.grow import TreeRouter
 from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
 from syccl.sketch.price import Column, Pricing
+from syccl.sketch.shape import Shape
 from syccl.sketch.structure import route_allgather, route_allreduce
 from syccl.solve.trees import Solver
 
@@ -26,9 +28,9 @@ _ROWS_IN_ALL = 12_000
 """Hops that one search may route, over all its plans: bounds the time of planning."""
 _ROWS_ROUTED = 3_000
 """Hops of the longest plan whose trees are routed one by one."""
-_BANDWIDTH_RULES = 20.0
-"""Above this many latency bounds a bandwidth bound makes few pieces pointless."""
-_ROUTED_COUNTS = 3
+_ROUTED_COUNTS, _LONG_COUNTS = 3, 2
+_ROWS_AT_FIRST, _CLOSE_ENOUGH = 6_000, 0.03
+"""Where no program is wanted, plans begin with so many hops and grow until a schedule is this near to the bound."""
 _SOLVED_COUNTS = 2
 _COMBINED_COUNTS = 2
 _LARGEST_POOL = 150
@@ -36,29 +38,54 @@ _LARGEST_COMBINATION = 256
 
 
 def routed_plans(problem: Problem) -> Iterable[Plan]:
-    """Yield plans of trees routed one by one, those of most pieces first."""
-    budget = 2 * ROWS_AMONG_SERVERS if problem.wants_many_rows else _ROWS_IN_ALL
+    """Yield plans of trees routed one by one, those of most pieces first; schedules alone grow as far as it pays."""
+    if problem.wants_many_rows and problem.most_hops is None:
+        yield from _growing_plans(problem)
+        return
+    budget = 2 * problem.longest_plan if problem.wants_many_rows else _ROWS_IN_ALL
     for count in _routed_counts(problem):
         for ground, shape in itertools.product(problem.grounds, (Shape(), Shape(relays=3), Shape(wave="star"))):
             if not _is_worth(problem, ground, count, shape) or (problem.rows(count) > budget and count > 1):
                 continue
             budget -= problem.rows(count)
-            pieces = structured_pieces(problem, ground, count, shape)
-            yield make_plan(problem, _name(ground, shape), pieces, count)
+            yield _routed_plan(problem, ground, count, shape)
+
+
+def _growing_plans(problem: Problem) -> Iterable[Plan]:
+    """Yield plans of more and more pieces until one is near the bound; what is missing shrinks as pieces do."""
+    counts = [count for count in problem.piece_counts if problem.rows(count) >= _ROWS_AT_FIRST]
+    counts = counts or [problem.piece_counts[-1]]
+    position = 0
+    while position < len(counts):
+        gap = math.inf
+        for ground in problem.grounds:
+            plan = _routed_plan(problem, ground, counts[position], Shape())
+            gap = min(gap, plan.seconds / problem.reachable_s - 1.0)
+            yield plan
+        if gap <= _CLOSE_ENOUGH or position == len(counts) - 1:
+            return
+        position = min(len(counts) - 1, position + max(1, round(math.log2(gap / _CLOSE_ENOUGH))))
+
+
+def _routed_plan(problem: Problem, ground: Ground, count: int, shape: Shape) -> Plan:
+    return make_plan(problem, _name(ground, shape), structured_pieces(problem, ground, count, shape), count)
 
 
 def _routed_counts(problem: Problem) -> list[int]:
     """Return the numbers of pieces to route trees for, largest first; where bandwidth rules, few of them will do."""
-    most = ROWS_AMONG_SERVERS if problem.wants_many_rows else _ROWS_ROUTED
+    most = problem.longest_plan if problem.wants_many_rows else _ROWS_ROUTED
     counts = [c for c in problem.piece_counts if problem.rows(c) <= most or c <= FEW_PIECES]
-    if problem.bandwidth_s > _BANDWIDTH_RULES * problem.latency_s:
-        counts = sorted({*counts[:1], *counts[-_ROUTED_COUNTS:]})
+    if problem.bandwidth_s > BANDWIDTH_RULES * problem.latency_s:
+        last = _LONG_COUNTS if problem.wants_many_rows else _ROUTED_COUNTS
+        counts = sorted({*counts[:1], *counts[-last:]})
     return counts[::-1] or [1]
 
 
 def _is_worth(problem: Problem, ground: Ground, count: int, shape: Shape) -> bool:
     """Return whether a shape of trees can matter: relays for long chains of sums, stars for few pieces."""
     if shape.relays:
+        if problem.most_hops is None:
+            return False
         long_chains = any(ground.is_switch) and max(map(len, ground.islands)) > 4
         return problem.op.reduces and not problem.sums_everywhere and long_chains
     return shape.wave == "binomial" or (len(ground.islands) > 2 and count <= 2)

@@ -16,6 +16,44 @@ Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class Between:
+    """The allowed arcs between islands, from parent to child, those of one ordered pair of islands together.
+
+    Parameters
+    ----------
+    tails, heads, kinds, pair
+        Ends, class and number of the pair of islands of each arc, shape ``(arcs,)``.
+    starts, from_island, to_island
+        First arc and ends of each pair of islands, shape ``(pairs,)``.
+    """
+
+    tails: Longs
+    heads: Longs
+    kinds: NDArray[np.int32]
+    pair: Longs
+    starts: Longs
+    from_island: Longs
+    to_island: Longs
+
+    @cached_property
+    def tail_list(self) -> list[int]:
+        """Tails, for loops."""
+        return [int(v) for v in self.tails]
+
+    @cached_property
+    def head_list(self) -> list[int]:
+        """Heads, for loops."""
+        return [int(v) for v in self.heads]
+
+    @cached_property
+    def range_of(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """First arc, and the one after the last, from one island to another."""
+        ends = [*self.starts.tolist()[1:], len(self.tails)]
+        pairs = zip(self.from_island.tolist(), self.to_island.tolist(), strict=True)
+        return {pair: (first, last) for pair, first, last in zip(pairs, self.starts.tolist(), ends, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
 class Ground:
     """A quotient and a partition of its ranks into islands, with what trees need to know about them."""
 
@@ -47,21 +85,42 @@ class Ground:
         """Arcs that have a route and, between islands, are in the connection plan; shape ``(ranks, ranks)``."""
         if len(self.islands) == 1:
             return self.routed
-        crossing = self.island_of[:, None] != self.island_of[None, :]
-        return np.asarray(self.routed & (~crossing | connection_plan(self.quotient, self.islands)))
+        return np.asarray(self.routed & (~self.apart | connection_plan(self.quotient, self.islands)))
 
     @cached_property
     def crossing(self) -> tuple[Longs, Longs]:
         """Tails and heads of the allowed arcs between islands."""
-        apart = self.island_of[:, None] != self.island_of[None, :]
-        tails, heads = np.nonzero(self.allowed & apart)
+        tails, heads = np.nonzero(self.allowed & self.apart)
         return tails, heads
+
+    @cached_property
+    def apart(self) -> NDArray[np.bool_]:
+        """Arcs that join different islands, shape ``(ranks, ranks)``."""
+        return np.asarray(self.island_of[:, None] != self.island_of[None, :])
+
+    def between(self, *, inward: bool) -> Between:
+        """Return the allowed arcs between islands from parent to child; ``inward``: transfers go to the parent."""
+        return self._inward if inward else self._outward
+
+    @cached_property
+    def _outward(self) -> Between:
+        return self._between(*self.crossing, self.quotient.arc_class)
+
+    @cached_property
+    def _inward(self) -> Between:
+        return self._between(*self.crossing[::-1], self.quotient.arc_class.T)
+
+    def _between(self, tails: Longs, heads: Longs, arc_class: NDArray[np.int32]) -> Between:
+        of, count = self.island_of, len(self.islands)
+        order = np.lexsort((heads, tails, of[heads], of[tails]))
+        tails, heads = tails[order], heads[order]
+        pairs, starts, pair = np.unique(of[tails] * count + of[heads], return_index=True, return_inverse=True)
+        return Between(tails, heads, arc_class[tails, heads], pair, starts, pairs // count, pairs % count)
 
     @cached_property
     def inside(self) -> tuple[Longs, Longs]:
         """Tails and heads of the allowed arcs inside islands."""
-        together = self.island_of[:, None] == self.island_of[None, :]
-        tails, heads = np.nonzero(self.allowed & together)
+        tails, heads = np.nonzero(self.allowed & ~self.apart)
         return tails, heads
 
 

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from syccl.sketch.ground import Ground, Longs
+from syccl.sketch.islandwise import Terms
 from syccl.sketch.model import Hop
+from syccl.sketch.shape import (
+    DEPTH,
+    DETOUR,
+    EVEN,
+    FAN,
+    NOISE,
+    OPEN,
+    PREFER,
+    REHANG_GAIN,
+    Shape,
+    preferred_feeders,
+    star_parents,
+)
 
 Floats = NDArray[np.float64]
 
 _STEEPNESS = 40.0
 _CONNECTION_SHARE = 64e9
 """Soft capacity of one connection, bytes/s: four thread blocks of 20 GB/s, one fifth spare."""
-_OPEN, _EVEN, _FAN, _DEPTH, _PREFER, _DETOUR = 0.15, 0.3, 0.1, 0.03, 0.3, 0.02
-"""Penalties in units of 0.3 / (least bandwidth): a new connection, an uneven one, a fan-out, a level of depth, another
-feeder than the wave's, a sender that is not its island's entry."""
-_NOISE = 1e-5
-_REHANG_GAIN = 0.05
+_FEW_COPIES = 4
+"""Largest symmetry order under which one tree hardly moves the prices; under larger ones each arc stands for many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How trees are built; candidates differ in it.
+class TreePair(NamedTuple):
+    """An in-tree and an out-tree of one root, as child -> parent; None where the collective has no such half."""
 
-    Parameters
-    ----------
-    wave
-        Order in which islands feed one another: ``"binomial"``, ``"chain"`` or ``"star"``.
-    relays
-        0: the holder serves its whole island; else it serves that many relays, which serve the others.
-    """
-
-    wave: str = "binomial"
-    relays: int = 0
+    root: int
+    inward: dict[int, int] | None
+    outward: dict[int, int] | None
 
 
 @dataclass
@@ -60,9 +66,14 @@ class TreeRouter:
         """Start with nothing placed."""
         q = self.ground.quotient
         self.load = np.zeros(len(q.capacities))
-        self.use = np.zeros(len(q.class_weights))
+        self.use = np.zeros(len(q.route_start) - 1)
         self.room = q.capacities * self.unit_bound
         self.scale = 0.3 / float(q.capacities.min())
+
+    @cached_property
+    def is_steady(self) -> bool:
+        """Whether trees are chosen at prices that stay: islands are switches and there is hardly any symmetry."""
+        return self.ground.quotient.group.order <= _FEW_COPIES and all(self.ground.is_switch)
 
     def prices(self) -> Floats:
         """Return the cost of one transfer of every arc class, shape ``(classes,)``."""
@@ -70,22 +81,44 @@ class TreeRouter:
         fill = np.minimum(_STEEPNESS * (self.load / self.room - 1.0), 60.0)
         link = (np.exp(fill) + 1e-3) / q.capacities
         busy = np.minimum(_STEEPNESS * (self.use / (_CONNECTION_SHARE * self.unit_bound) - 1.0), 60.0)
-        cost: Floats = q.class_weights @ link + np.exp(busy) / _CONNECTION_SHARE
+        cost: Floats = q.class_sums(link) + np.exp(busy) / _CONNECTION_SHARE
         return cost
 
-    def count(self, hops: tuple[Hop, ...], sign: float) -> None:
+    def count(self, hops: Sequence[Hop], sign: float) -> None:
         """Add (or take out) the load of hops."""
+        if hops:
+            self._add([hop.src for hop in hops], [hop.dst for hop in hops], sign)
+
+    def count_pair(self, pair: TreePair, sign: float) -> None:
+        """Add (or take out) the load of trees."""
+        sources: list[int] = []
+        targets: list[int] = []
+        if pair.inward:
+            sources += pair.inward.keys()
+            targets += pair.inward.values()
+        if pair.outward:
+            sources += pair.outward.values()
+            targets += pair.outward.keys()
+        if sources:
+            self._add(sources, targets, sign)
+
+    def _add(self, sources: list[int], targets: list[int], sign: float) -> None:
         q = self.ground.quotient
-        for hop in hops:
-            kind = q.arc_class[hop.src, hop.dst]
-            self.use[kind] += sign
-            self.load += sign * q.class_weights[kind]
+        kinds = q.arc_class[sources, targets]
+        self.use += sign * np.bincount(kinds, minlength=len(self.use))
+        self.load += sign * q.class_loads(kinds)
 
     def tree(self, root: int, wave: int, *, inward: bool = False) -> dict[int, int]:
         """Return a spanning tree from ``root`` as child -> parent at current prices, its load added.
 
         ``inward`` prices the arcs from child to parent, for reductions.
         """
+        if self.is_steady:
+            terms = self._terms(inward=inward)
+            parent = terms.tree(root, wave, terms.feeding(root, wave))
+            if len(parent) == self.ground.quotient.ranks - 1:
+                self.count_pair(TreePair(root, parent, None) if inward else TreePair(root, None, parent), 1.0)
+                return parent
         grower = _Grower(self, root, wave, inward)
         grower.enter(root, None)
         grower.spread_islands()
@@ -93,6 +126,31 @@ class TreeRouter:
         if len(self.ground.islands) > 1 and all(self.ground.is_switch):
             grower.rehang()
         return grower.parent
+
+    def pair(self, roots: Sequence[int], wave: int) -> TreePair:
+        """Return an in-tree and an out-tree at the root where both together cost least, their load added."""
+        if self.is_steady:
+            into, out = self._terms(inward=True), self._terms(inward=False)
+            ways = {root: (into.feeding(root, wave), out.feeding(root, wave)) for root in roots}
+            root = min(roots, key=lambda root: ways[root][0].cost + ways[root][1].cost)
+            pair = TreePair(root, into.tree(root, wave, ways[root][0]), out.tree(root, wave, ways[root][1]))
+            if all(tree is not None and len(tree) == self.ground.quotient.ranks - 1 for tree in pair[1:]):
+                self.count_pair(pair, 1.0)
+                return pair
+        kinds = self.ground.quotient.arc_class
+        offers = []
+        for root in roots:
+            price = self.prices()
+            pair = TreePair(root, self.tree(root, wave, inward=True), self.tree(root, wave))
+            self.count_pair(pair, -1.0)
+            arcs = [(u, v) for u, v in (pair.inward or {}).items()] + [(u, v) for v, u in (pair.outward or {}).items()]
+            offers.append((float(sum(price[kinds[arc]] for arc in arcs)), pair))
+        best = min(offers, key=lambda offer: offer[0])[1]
+        self.count_pair(best, 1.0)
+        return best
+
+    def _terms(self, *, inward: bool) -> Terms:
+        return Terms.at(self.ground, self.shape, self.scale, (self.prices(), self.use), inward=inward)
 
 
 class _Grower:
@@ -107,12 +165,12 @@ class _Grower:
         self.held = np.zeros(q.ranks, dtype=bool)
         self.depth = np.zeros(q.ranks)
         self.fan = np.zeros(q.ranks)
-        self.noise = np.random.default_rng(root * 64 + wave).random((q.ranks, q.ranks)) * (_NOISE * router.scale)
+        self.noise = np.random.default_rng(root * 64 + wave).random((q.ranks, q.ranks)) * (NOISE * router.scale)
         self.kinds = q.arc_class.T if inward else q.arc_class
         self.allowed = self.ground.allowed.T if inward else self.ground.allowed
         # Without symmetry one tree hardly moves the prices; with it each arc stands for many.
         self.live = q.group.order > 1
-        self.worth = _REHANG_GAIN * router.scale
+        self.worth = REHANG_GAIN * router.scale
         self._read_prices()
 
     def _read_prices(self) -> None:
@@ -142,16 +200,13 @@ class _Grower:
         self.holder[island] = entry
         members = self.ground.islands[island]
         if self.ground.is_switch[island]:
-            self._star(entry, [v for v in members if v != entry])
+            self._star(entry, members)
         else:
             self._spread_ranks(np.array(members), self.allowed)
 
-    def _star(self, entry: int, mates: list[int]) -> None:
-        relays = self.router.shape.relays or len(mates)
-        turn = (self.wave + entry) % max(1, len(mates))
-        mates = mates[turn:] + mates[:turn]
-        for i, mate in enumerate(mates):
-            self._attach(mate, entry if i < relays else mates[i % relays])
+    def _star(self, entry: int, members: tuple[int, ...]) -> None:
+        for mate, over in star_parents(entry, members, self.wave, self.router.shape.relays).items():
+            self._attach(mate, over)
 
     def reach_the_rest(self) -> None:
         """Serve, over any arc, ranks that arcs inside an island and the connection plan do not reach."""
@@ -165,7 +220,7 @@ class _Grower:
         while waiting.any():
             self._refresh()
             rows, columns = members[~waiting], members[waiting]
-            penalty = scale * (_DEPTH * self.depth[rows] + _FAN / 10 * self.fan[rows])
+            penalty = scale * (DEPTH * self.depth[rows] + FAN / 10 * self.fan[rows])
             block = np.ix_(rows, columns)
             total = self.price[self.kinds[block]] + self.noise[block] + penalty[:, None]
             total[~allowed[block]] = np.inf
@@ -197,8 +252,8 @@ class _Grower:
     def _wave_penalties(self, tails: Longs, heads: Longs) -> Floats:
         """Return what each arc pays for not coming from the island that the wave prefers as feeder."""
         home = int(self.ground.island_of[self.root])
-        preferred = _preferred(len(self.ground.islands), home, self.wave, self.router.shape.wave)
-        penalty: Floats = self.router.scale * _PREFER * (tails != preferred[heads])
+        preferred = preferred_feeders(len(self.ground.islands), home, self.wave, self.router.shape.wave)
+        penalty: Floats = self.router.scale * PREFER * (tails != preferred[heads])
         return penalty
 
     def _entry_costs(self, kinds: NDArray[np.int32], heads: Longs, pair: Longs) -> Floats:
@@ -208,18 +263,18 @@ class _Grower:
         served = np.bincount(
             tails_inside, weights=self.price[self.kinds[tails_inside, heads_inside]], minlength=len(self.held)
         )
-        total: Floats = self.price[kinds] + served[heads] + scale * _OPEN / (1.0 + uses)
+        total: Floats = self.price[kinds] + served[heads] + scale * OPEN / (1.0 + uses)
         used = np.bincount(pair, weights=uses)
         open_arcs = np.bincount(pair, weights=uses > 0)
         average = (used / np.maximum(open_arcs, 1.0))[pair]
-        return total + scale * _EVEN * (uses - average) / (average + 2.0)
+        return total + scale * EVEN * (uses - average) / (average + 2.0)
 
     def _sender_costs(self) -> Floats:
         """Return what is added for each sender: its island's depth and fan-out, and a detour from its entry."""
         island = np.zeros(len(self.ground.islands))
         islands, heads = list(self.holder), list(self.holder.values())
-        island[islands] = _DEPTH * self.depth[heads] + _FAN * self.outgoing[islands]
-        detour = np.full(len(self.held), _DETOUR)
+        island[islands] = DEPTH * self.depth[heads] + FAN * self.outgoing[islands]
+        detour = np.full(len(self.held), DETOUR)
         detour[heads] = 0.0
         total: Floats = self.router.scale * (detour + island[self.ground.island_of])
         return total
@@ -243,7 +298,7 @@ class _Grower:
     def _costs_into(self, leaves: list[int]) -> Floats:
         """Return the cost of every arc into some ranks, shape ``(ranks, leaves)``; infinite where not allowed."""
         kinds, of = self.kinds[:, leaves], self.ground.island_of
-        opening = self.router.scale * _OPEN / (1.0 + self.router.use[kinds])
+        opening = self.router.scale * OPEN / (1.0 + self.router.use[kinds])
         total: Floats = self.price[kinds] + np.where(of[:, None] != of[leaves][None, :], opening, 0.0)
         total[~self.allowed[:, leaves]] = np.inf
         return total
@@ -255,13 +310,3 @@ def _is_below(parent: dict[int, int], node: int, top: int) -> bool:
         if node == top:
             return True
     return False
-
-
-def _preferred(islands: int, home: int, wave: int, shape: str) -> NDArray[np.int64]:
-    """Return the island that should feed each island, positions counted from the root's island."""
-    preferred = np.full(islands, home, dtype=np.int64)
-    order = [home] + [i for i in (np.arange(islands) + home + wave % max(1, islands)) % islands if i != home]
-    for position in range(1, islands):
-        before = {"binomial": position & (position - 1), "chain": position - 1, "star": 0}[shape]
-        preferred[order[position]] = order[before]
-    return preferred

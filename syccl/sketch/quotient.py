@@ -131,6 +131,31 @@ class Quotient:
         return np.asarray(uses * self.orbit_weights)
 
     @cached_property
+    def _route_table(self) -> NDArray[np.int64]:
+        """Orbits of the links of every class's route, shape ``(classes, longest)``; filled up with ``orbits``."""
+        lengths = np.diff(self.route_start)
+        place = np.arange(len(self.route_links)) - np.repeat(self.route_start[:-1], lengths)
+        table = np.full((len(lengths), int(lengths.max(initial=0))), self.orbits, dtype=np.int64)
+        table[self._route_classes, place] = self.link_orbit[self.route_links]
+        return table
+
+    def class_sums(self, prices: Floats) -> Floats:
+        """Return what one transfer of every class pays, shape ``(classes,)``; 0 where no route is.
+
+        Parameters
+        ----------
+        prices
+            Price of a unit of load on each link of every orbit, shape ``(orbits,)``.
+        """
+        paid = np.append(prices * self.orbit_weights, 0.0)
+        return np.asarray(paid[self._route_table].sum(axis=1))
+
+    def class_loads(self, classes: Ints) -> Floats:
+        """Return the load on each link of every orbit of one transfer of every listed class (with repeats)."""
+        uses = np.bincount(self._route_table[classes].ravel(), minlength=self.orbits + 1)[: self.orbits]
+        return np.asarray(uses * self.orbit_weights)
+
+    @cached_property
     def class_latencies_s(self) -> Floats:
         """Latency of the route of every class in seconds, shape ``(classes,)``; 0 where no route is."""
         latency = self.topology.link_latencies_s[self.route_links]

@@ -8,76 +8,68 @@ for all its images.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from syccl.errors import InternalError
-from syccl.sketch.grow import TreeRouter
-from syccl.sketch.model import Piece, both_trees, in_tree, out_tree
+from syccl.sketch.grow import TreePair, TreeRouter
+from syccl.sketch.model import Piece, both_trees
 
 _ROOTS_TRIED = 2
 
 
 def route_allgather(router: TreeRouter, pieces: int, *, inward: bool = False, passes: int = 2) -> tuple[Piece, ...]:
     """Return ``pieces`` trees for every representative root; ``inward`` makes them in-trees (reducescatter)."""
-
-    def build(slot: tuple[int, int]) -> Piece:
-        root, wave = slot
-        parent = router.tree(root, wave, inward=inward)
-        return Piece(root, in_tree(root, parent) if inward else out_tree(root, parent), "structured")
-
-    slots = [(root, wave) for wave in range(pieces) for root in router.ground.quotient.representatives.tolist()]
-    return _negotiate(router, slots, build, passes)
+    roots = router.ground.quotient.representatives.tolist()
+    return _route_trees(router, [(root, wave) for wave in range(pieces) for root in roots], inward, passes)
 
 
 def route_root(
     router: TreeRouter, root: int, pieces: int, *, inward: bool = False, passes: int = 4
 ) -> tuple[Piece, ...]:
     """Return ``pieces`` trees of one root (broadcast); ``inward`` makes them in-trees (reduce)."""
+    return _route_trees(router, [(root, wave) for wave in range(pieces)], inward, passes)
 
-    def build(slot: tuple[int, int]) -> Piece:
-        parent = router.tree(root, slot[1], inward=inward)
-        return Piece(root, in_tree(root, parent) if inward else out_tree(root, parent), "structured")
 
-    return _negotiate(router, [(root, wave) for wave in range(pieces)], build, passes)
+def _route_trees(router: TreeRouter, slots: Sequence[tuple[int, int]], inward: bool, passes: int) -> tuple[Piece, ...]:
+    def build(slot: tuple[int, int]) -> TreePair:
+        tree = router.tree(*slot, inward=inward)
+        return TreePair(slot[0], tree, None) if inward else TreePair(slot[0], None, tree)
+
+    return _negotiate(router, slots, build, passes)
 
 
 def route_allreduce(router: TreeRouter, pieces: int, *, passes: int = 2) -> tuple[Piece, ...]:
     """Return ``pieces`` in-tree and out-tree pairs, each at the root where both together cost least."""
-    reps = router.ground.quotient.representatives.tolist()
-    step = max(1, len(reps) // _ROOTS_TRIED)
+    choices = _roots_tried(router)
 
-    def build(slot: tuple[int, int]) -> Piece:
-        turn, wave = slot
-        best: tuple[float, Piece] | None = None
-        for i in range(min(len(reps), _ROOTS_TRIED)):
-            root = reps[(turn + i * step) % len(reps)]
-            prices, kinds = router.prices(), router.ground.quotient.arc_class
-            inward, outward = router.tree(root, wave, inward=True), router.tree(root, wave)
-            piece = Piece(root, both_trees(root, inward, outward), "structured")
-            router.count(piece.hops, -1.0)
-            price = float(sum(prices[kinds[hop.src, hop.dst]] for hop in piece.hops))
-            if best is None or price < best[0]:
-                best = (price, piece)
-        if best is None:
-            msg = "a topology without ranks cannot be routed"
-            raise InternalError(msg)
-        router.count(best[1].hops, 1.0)
-        return best[1]
+    def build(slot: tuple[int, int]) -> TreePair:
+        return router.pair(choices[slot[0]], slot[1])
 
-    slots = [(k % len(reps), k // len(reps)) for k in range(pieces)]
+    slots = [(k % len(choices), k // len(choices)) for k in range(pieces)]
     return _negotiate(router, slots, build, passes)
+
+
+def _roots_tried(router: TreeRouter) -> list[list[int]]:
+    """Return which roots are compared for each piece, in turn: one of every island where that is cheap, else two."""
+    roots = router.ground.quotient.representatives.tolist()
+    if router.is_steady:
+        homes = [[root for root in members if root in roots] for members in router.ground.islands]
+        homes = [home for home in homes if home]
+        return [[home[turn % len(home)] for home in homes] for turn in range(max(map(len, homes)))]
+    count = min(len(roots), _ROOTS_TRIED)
+    step = max(1, len(roots) // _ROOTS_TRIED)
+    return [[roots[(turn + i * step) % len(roots)] for i in range(count)] for turn in range(len(roots))]
 
 
 def _negotiate(
     router: TreeRouter,
-    slots: list[tuple[int, int]],
-    build: Callable[[tuple[int, int]], Piece],
+    slots: Sequence[tuple[int, int]],
+    build: Callable[[tuple[int, int]], TreePair],
     passes: int,
 ) -> tuple[Piece, ...]:
     """Place every piece, then take each out and put it back at current prices."""
     placed = [build(slot) for slot in slots]
     for _ in range(passes - 1):
         for i, slot in enumerate(slots):
-            router.count(placed[i].hops, -1.0)
+            router.count_pair(placed[i], -1.0)
             placed[i] = build(slot)
-    return tuple(placed)
+    return tuple(Piece(p.root, both_trees(p.root, p.inward or {}, p.outward or {}), "structured") for p in placed)

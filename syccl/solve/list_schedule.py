@@ -6,9 +6,12 @@ result is there after its last resource is released plus its latency.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+
+_TOGETHER = 1 + 1e-12
+"""Events within this factor happen at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +56,37 @@ def tails(shop: JobShop) -> list[float]:
     return tail
 
 
-def list_schedule(shop: JobShop, priority: Sequence[float]) -> Timing:
-    """Start jobs as early as their inputs and resources allow; of rivals the one of highest priority first."""
-    return _Run(shop, priority).finish()
+def list_schedule(shop: JobShop, priority: Sequence[float], *, crowded_first: bool = False) -> Timing:
+    """Start jobs as early as their inputs and resources allow.
+
+    Of rivals the one of highest priority goes first; ``crowded_first`` asks first which of them uses a resource that
+    has more left to do.
+    """
+    return _Run(shop, priority, crowded_first).finish()
 
 
 class _Run:
-    """State of one list scheduling run."""
+    """State of one list scheduling run; jobs on the same resources form a kind with one queue."""
 
-    def __init__(self, shop: JobShop, priority: Sequence[float]) -> None:
+    def __init__(self, shop: JobShop, priority: Sequence[float], crowded_first: bool) -> None:
         jobs = len(shop.uses)
-        resources = 1 + max((r for uses in shop.uses for r, _ in uses), default=0)
-        self.shop = shop
+        kinds: dict[tuple[tuple[int, float], ...], int] = {}
+        self.kind = [kinds.setdefault(tuple(uses), len(kinds)) for uses in shop.uses]
+        self.uses = list(kinds)
+        self.length = [max((seconds for _, seconds in uses), default=0.0) for uses in kinds]
+        resources = 1 + max((r for uses in kinds for r, _ in uses), default=0)
+        self.latency, self.crowded_first = shop.latency_s, crowded_first
         self.rank = [(-priority[job], job) for job in range(jobs)]
-        self.free = [0.0] * resources
-        self.waiting: list[list[tuple[float, int]]] = [[] for _ in range(resources)]
+        self.queue: list[list[tuple[float, int]]] = [[] for _ in kinds]
+        self.is_free = [True] * resources
+        # For each resource the kinds with a queue, in order of appearance.
+        self.waiting: list[dict[int, None]] = [{} for _ in range(resources)]
+        self.left = [0.0] * resources
+        for kind in self.kind:
+            for resource, seconds in self.uses[kind]:
+                self.left[resource] += seconds
         self.start = [0.0] * jobs
         self.ready = [0.0] * jobs
-        self.length = [shop.duration_s(job) for job in range(jobs)]
         self.missing = [len(after) for after in shop.after]
         self.next: list[list[int]] = [[] for _ in range(jobs)]
         for job, after in enumerate(shop.after):
@@ -81,52 +97,67 @@ class _Run:
         self.events: list[tuple[float, int]] = [(0.0, job) for job in range(jobs) if not self.missing[job]]
 
     def finish(self) -> Timing:
-        events = self.events
+        events, now = self.events, 0.0
         while events:
-            now = events[0][0]
-            rivals: list[tuple[float, int]] = []
-            while events and events[0][0] <= now:
-                _, what = heapq.heappop(events)
+            limit = events[0][0] * _TOGETHER
+            touched: dict[int, None] = {}
+            while events and events[0][0] <= limit:
+                now, what = heappop(events)
                 if what >= 0:
-                    heapq.heappush(rivals, self.rank[what])
+                    touched[self._enqueue(what)] = None
                 else:
-                    self._offer(~what, now, rivals)
-            self._dispatch(rivals, now)
+                    self.is_free[~what] = True
+                    touched.update(self.waiting[~what])
+            self._dispatch(touched, now)
         return Timing(self.start, self.makespan)
 
-    def _offer(self, resource: int, now: float, rivals: list[tuple[float, int]]) -> None:
-        """Move the best job that waits for a resource among the rivals, when the resource is free."""
-        if self.free[resource] <= now and self.waiting[resource]:
-            heapq.heappush(rivals, heapq.heappop(self.waiting[resource]))
+    def _enqueue(self, job: int) -> int:
+        """Put a ready job into the queue of its kind."""
+        kind = self.kind[job]
+        if not self.queue[kind]:
+            for resource, _ in self.uses[kind]:
+                self.waiting[resource][kind] = None
+        heappush(self.queue[kind], self.rank[job])
+        return kind
 
-    def _dispatch(self, rivals: list[tuple[float, int]], now: float) -> None:
-        free, waiting, uses = self.free, self.waiting, self.shop.uses
-        while rivals:
-            rank = heapq.heappop(rivals)
-            job = rank[1]
-            busiest, until = -1, now
-            for resource, _ in uses[job]:
-                if free[resource] > until:
-                    busiest, until = resource, free[resource]
-            if busiest >= 0:
-                heapq.heappush(waiting[busiest], rank)
-            else:
-                self._begin(job, now)
-            for resource, _ in uses[job]:
-                if resource != busiest:
-                    self._offer(resource, now, rivals)
+    def _dispatch(self, touched: Iterable[int], now: float) -> None:
+        """Start one job of each kind that may, best first; a job without resources leaves its kind free to go on."""
+        rivals = [kind for kind in touched if self._is_free(kind)]
+        if len(rivals) > 1:
+            rivals.sort(key=self._crowded if self.crowded_first else self._first)
+        for kind in rivals:
+            queue = self.queue[kind]
+            while queue and self._is_free(kind):
+                self._begin(heappop(queue)[1], kind, now)
 
-    def _begin(self, job: int, now: float) -> None:
+    def _is_free(self, kind: int) -> bool:
+        is_free = self.is_free
+        for resource, _ in self.uses[kind]:  # noqa: SIM110  the loop is hot, and a generator is slower
+            if not is_free[resource]:
+                return False
+        return True
+
+    def _first(self, kind: int) -> tuple[float, int]:
+        return self.queue[kind][0]
+
+    def _crowded(self, kind: int) -> tuple[float, tuple[float, int]]:
+        left = self.left
+        return -max([left[resource] for resource, _ in self.uses[kind]], default=0.0), self.queue[kind][0]
+
+    def _begin(self, job: int, kind: int, now: float) -> None:
         self.start[job] = now
-        for resource, seconds in self.shop.uses[job]:
-            until = now + seconds
-            self.free[resource] = until
-            heapq.heappush(self.events, (until, ~resource))
-        arrival = now + self.length[job]
+        events, is_last = self.events, not self.queue[kind]
+        for resource, seconds in self.uses[kind]:
+            self.is_free[resource] = False
+            self.left[resource] -= seconds
+            heappush(events, (now + seconds, ~resource))
+            if is_last:
+                del self.waiting[resource][kind]
+        arrival = now + self.length[kind] + self.latency[job]
         self.makespan = max(self.makespan, arrival)
         ready, missing = self.ready, self.missing
         for after in self.next[job]:
             ready[after] = max(ready[after], arrival)
             missing[after] -= 1
             if not missing[after]:
-                heapq.heappush(self.events, (ready[after], after))
+                heappush(events, (ready[after], after))

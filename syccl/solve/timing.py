@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,13 @@ from syccl.solve.list_schedule import JobShop, Timing, list_schedule, tails
 
 _COMPARED_ORBITS = 64
 PIECE_ORDER_WEIGHT = (0.0, 1.0, 3.0, 1e3)
-"""How strongly earlier pieces go first, in multiples of a piece's share of the makespan; all are tried."""
+"""How much earlier the first piece goes than the last, in multiples of the longest chain of a piece; all are tried."""
+CROWDED_WEIGHT = (0.0, 0.05, 0.2)
+"""The same in multiples of the busiest link's time, where the transfer with the busier link goes first."""
+_RULES = (*((weight, False) for weight in PIECE_ORDER_WEIGHT), *((weight, True) for weight in CROWDED_WEIGHT))
+_MANY_JOBS = 6_000
+_RULES_FOR_MANY = ((0.0, False), (0.0, True), (0.05, True))
+"""With more jobs than this only these rules are tried."""
 
 
 @dataclass(frozen=True)
@@ -94,19 +101,30 @@ def _binding(seconds: NDArray[np.float64]) -> list[int]:
 
 
 def time_pieces(pieces: Sequence[Piece], quotient: Quotient, chunk_bytes: float) -> Timed:
-    """Return the hops of all pieces in the shortest of the list schedules under each weight of piece order."""
+    """Return the hops of all pieces in the shortest of the list schedules under each rule of priority."""
     rows = rows_of(pieces)
     shop = job_shop(rows, quotient, chunk_bytes)
-    return Timed(rows, _best_timing(rows, shop, len(pieces)), shop)
+    few = len(rows.piece) <= _MANY_JOBS
+    return Timed(rows, _best_timing(rows, shop, len(pieces), _RULES if few else _RULES_FOR_MANY), shop)
 
 
-def _best_timing(rows: Rows, shop: JobShop, pieces: int) -> Timing:
+def _best_timing(rows: Rows, shop: JobShop, pieces: int, rules: Sequence[tuple[float, bool]]) -> Timing:
     tail = tails(shop)
-    share = max(tail, default=0.0) / max(1, pieces)
-    best: Timing | None = None
-    for weight in PIECE_ORDER_WEIGHT:
-        priority = [t - weight * share * number for t, number in zip(tail, rows.piece, strict=True)]
-        timing = list_schedule(shop, priority)
-        if best is None or timing.makespan_s < best.makespan_s:
+    longest = {False: max(tail, default=0.0), True: _busiest_s(shop)}
+    best = Timing([], math.inf)
+    for weight, crowded_first in rules:
+        each = weight * longest[crowded_first] / max(1, pieces)
+        priority = [t - each * piece for t, piece in zip(tail, rows.piece, strict=True)]
+        timing = list_schedule(shop, priority, crowded_first=crowded_first)
+        if timing.makespan_s < best.makespan_s:
             best = timing
-    return best if best is not None else Timing([], 0.0)
+    return best
+
+
+def _busiest_s(shop: JobShop) -> float:
+    """Return the time of the busiest resource."""
+    left: dict[int, float] = defaultdict(float)
+    for uses in shop.uses:
+        for resource, seconds in uses:
+            left[resource] += seconds
+    return max(left.values(), default=0.0)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syccl.sketch.grow import Shape, TreeRouter
+from syccl.sketch.grow import TreeRouter
 from syccl.sketch.model import in_tree, out_tree
+from syccl.sketch.shape import Shape
 from syccl.topology import Link, Topology
 from tests.problems import ground_of, is_spanning
 from tests.sketch.quotient_cases import clos, rails

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 
 from syccl.sketch.ground import Ground
-from syccl.sketch.grow import Shape, TreeRouter
+from syccl.sketch.grow import TreeRouter
 from syccl.sketch.paths import route_paths
 from syccl.sketch.quotient import Quotient
+from syccl.sketch.shape import Shape
 from syccl.symmetry import trivial_group
 from tests.strategies import ring, two_servers
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syccl.collective import OPS
-from syccl.sketch.grow import Shape, TreeRouter
+from syccl.sketch.grow import TreeRouter
 from syccl.sketch.model import Piece
 from syccl.sketch.price import price
+from syccl.sketch.shape import Shape
 from syccl.sketch.structure import route_allgather, route_allreduce
 from syccl.topology import Topology
 from tests.problems import contributions, ground_of
