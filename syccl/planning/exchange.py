@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.sketch.flows import PathPool, hops_along, price_paths, whole_pieces
-from syccl.sketch.grow import Shape, TreeRouter
+from syccl.sketch.grow import TreeRouter
 from syccl.sketch.model import Piece
 from syccl.sketch.paths import route_paths
+from syccl.sketch.shape import Shape
 
 _GOOD, _FAIR = 1.002, 1.01
 """Gaps to the bound below which nothing else is tried for the schedule's sake: with few pairs, with many."""
