@@ -10,6 +10,7 @@ from syccl.optimize.status import Status
 from syccl.planning.exchange import exchange_plans
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
+from syccl.planning.spread import spread_plans
 from syccl.planning.staged import nearest_plans, staged_plans
 from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_plans
 from syccl.sketch.model import Hop, Piece
@@ -74,6 +75,13 @@ def find_plans(
     return Found(_ranked(found), solver)
 
 
+def _tree_plans(problem: Problem) -> Iterator[Plan]:
+    """Yield plans of broadcast and reduce; trees of few connections only where a program is wanted."""
+    yield from spread_plans(problem)
+    if problem.most_hops is not None:
+        yield from rooted_plans(problem)
+
+
 def _from(source: str, plans: Iterable[Plan]) -> Iterator[Plan]:
     """Yield plans with the name of what made them."""
     for plan in plans:
@@ -83,7 +91,7 @@ def _from(source: str, plans: Iterable[Plan]) -> Iterator[Plan]:
 def _unpriced_plans(problem: Problem) -> Iterable[Plan]:
     if problem.op.source == "pair":
         return exchange_plans(problem)
-    return path_plans(problem) if problem.sends_to_one else rooted_plans(problem)
+    return path_plans(problem) if problem.sends_to_one else _tree_plans(problem)
 
 
 def _ranked(found: Sequence[Plan]) -> list[Plan]:

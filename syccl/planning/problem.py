@@ -152,13 +152,13 @@ class Problem:
         A size that is no multiple of the ranks is never met exactly by allgather or reducescatter, so there any power
         of two will do.
         """
-        counts = [c for c in (1 << i for i in range(16)) if self._cuts_evenly(c) and self.chunks(c) <= MAX_CHUNKS]
+        counts = [c for c in (1 << i for i in range(16)) if self.cuts_evenly(c) and self.chunks(c) <= MAX_CHUNKS]
         if self.bandwidth_s < LATENCY_RULES * self.latency_s:
             counts = [c for c in counts if c <= self.few]
         counts = [c for c in counts if self.rows(c) <= self.longest_plan or c <= FEW_PIECES]
         return tuple(c for c in counts if self.fits(c)) or (1,)
 
-    def _cuts_evenly(self, count: int) -> bool:
+    def cuts_evenly(self, count: int) -> bool:
         """Return whether the runtime would select a file of that many pieces at this size.
 
         Where only a few pieces would be, any number is taken, as so few are slow: the nearest sizes that are selected

@@ -65,6 +65,31 @@ def list_schedule(shop: JobShop, priority: Sequence[float], *, crowded_first: bo
     return _Run(shop, priority, crowded_first).finish()
 
 
+def in_order(shop: JobShop, sequence: Sequence[int]) -> Timing:
+    """Start jobs as early as their inputs and resources allow; every resource serves its jobs in the given sequence.
+
+    Parameters
+    ----------
+    sequence
+        All jobs, each after those that it waits for.
+    """
+    free: dict[int, float] = {}
+    start = [0.0] * len(shop.uses)
+    arrival = [0.0] * len(shop.uses)
+    for job in sequence:
+        uses = shop.uses[job]
+        begin = max((free.get(resource, 0.0) for resource, _ in uses), default=0.0)
+        for before in shop.after[job]:
+            begin = max(begin, arrival[before])
+        start[job] = begin
+        longest = 0.0
+        for resource, seconds in uses:
+            free[resource] = begin + seconds
+            longest = max(longest, seconds)
+        arrival[job] = begin + longest + shop.latency_s[job]
+    return Timing(start, max(arrival, default=0.0))
+
+
 class _Run:
     """State of one list scheduling run; jobs on the same resources form a kind with one queue."""
 

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from syccl.collective import op_named
+from syccl.pipeline import Options, synthesize
+from syccl.schedule.verify import verify_schedule
+from syccl.topology.catalog import load_topology
+from tests.strategies import one_switch, ring, torus, two_servers
+
+MIB = 1 << 20
+
+
+def over_bound(topology, op: str, size_bytes: int, *, root: int = 0) -> float:
+    made = synthesize(topology, op_named(op), Options(size_bytes=size_bytes, want_program=False), root=root)
+    assert verify_schedule(made.schedule) == ()
+    assert made.bound.seconds <= made.schedule_time_s * (1 + 1e-9)
+    return made.schedule_time_s / made.bound.seconds
+
+
+@pytest.mark.parametrize("op", ["broadcast", "reduce"])
+@pytest.mark.parametrize("name", ["dgx1-v100", "torus2d-4x4"])
+def test_packed_trees_fill_the_links_at_large_sizes(name, op):
+    assert over_bound(load_topology(name), op, 1024 * MIB, root=5) <= 1.02
+
+
+@pytest.mark.parametrize("topology", [ring(5), one_switch(6), torus(3, 3), two_servers(4, 2)])
+@pytest.mark.parametrize("op", ["broadcast", "reduce"])
+def test_small_clusters_are_near_the_bound_at_large_sizes(topology, op):
+    assert over_bound(topology, op, 256 * MIB, root=1) <= 1.05
