@@ -111,7 +111,7 @@ def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress
         raise GaveUpError(msg)
     fastest = min(lowered.seconds for _, lowered in fitting)
     close = [(plan, low) for plan, low in fitting if low.seconds <= fastest * _CLOSE_ENOUGH]
-    plan, lowered = min(close, key=lambda pair: (problem.chunks(pair[0].count), pair[0].seconds, pair[1].seconds))
+    plan, lowered = min(close, key=lambda pair: (pair[0].chunks, pair[0].seconds, pair[1].seconds))
     candidates = tuple(
         replace(tried[id(one)], won=one is plan) if id(one) in tried else _left_out(problem, one) for one in found
     )
@@ -155,7 +155,7 @@ def _contestants(problem: Problem, found: Sequence[Plan]) -> tuple[list[Plan], i
 
 def _is_short_enough(problem: Problem, plan: Plan) -> bool:
     """Return whether a program can hold the sends and receives of an average rank."""
-    hops = 2 * sum(len(piece.hops) for piece in plan.pieces) // problem.roots
+    hops = 2 * sum(piece.rows for piece in plan.pieces) // problem.roots
     return problem.most_hops is None or hops <= problem.most_hops
 
 
@@ -194,5 +194,5 @@ def _left_out(problem: Problem, plan: Plan) -> Candidate:
 
 def _candidate(problem: Problem, plan: Plan) -> Candidate:
     status = None if plan.status is None else plan.status.value
-    chunks = problem.chunks(plan.count)
+    chunks = plan.chunks
     return Candidate(plan.source, plan.name, plan.count, chunks, cheap_s=plan.seconds, status=status)

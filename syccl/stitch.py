@@ -13,6 +13,7 @@ from syccl.schedule import Schedule, Symmetry, Transfers
 from syccl.sketch.model import Piece
 from syccl.sketch.quotient import Quotient
 from syccl.solve.timing import Timed
+from syccl.symmetry import Group
 
 
 def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, timed: Timed, *, root: int = 0) -> Schedule:
@@ -52,16 +53,7 @@ def _chunks(
     """Return the demand, the chunk of each piece, and where each group element sends each chunk."""
     group, n = quotient.group, quotient.ranks
     if op.source == op.target == "all":
-        total = len(pieces) * group.order
-        images = np.arange(total, dtype=np.int32).reshape(1, len(pieces), group.order)
-        first = quotient.representatives[0]
-        product = group.mover[group.ranks[:, group.ranks[:, first]]]
-        images = np.arange(len(pieces), dtype=np.int32)[None, :, None] * group.order + product[:, None, :]
-        return (
-            Demand(op, n, total),
-            [j * group.order for j in range(len(pieces))],
-            images.reshape(group.order, total).astype(np.int32),
-        )
+        return _chunks_of_sums(op, pieces, quotient)
     if op.rooted or op.source == "pair":
         return _chunks_of_pairs(op, pieces, quotient, root)
     per_root = len(pieces) // len(quotient.representatives)
@@ -72,6 +64,36 @@ def _chunks(
         seen[piece.root] += 1
     images = group.ranks[:, :, None] * per_root + np.arange(per_root, dtype=np.int32)[None, None, :]
     return Demand(op, n, n * per_root), chunk, images.reshape(group.order, -1).astype(np.int32)
+
+
+def _chunks_of_sums(op: Op, pieces: Sequence[Piece], quotient: Quotient) -> tuple[Demand, list[int], NDArray[np.int32]]:
+    """Return the same for allreduce: a piece has one chunk for each coset of the symmetries that map it to itself."""
+    group = quotient.group
+    first = quotient.representatives[0]
+    product = group.mover[group.ranks[:, group.ranks[:, first]]]
+    actions: dict[tuple[int, ...], NDArray[np.int32]] = {}
+    chunk, images, total = [], [], 0
+    for piece in pieces:
+        kept = _kept(group, piece)
+        if kept not in actions:
+            least = product[:, list(kept)].min(axis=1)
+            _, first_of, coset = np.unique(least, return_index=True, return_inverse=True)
+            actions[kept] = coset.reshape(-1)[product[:, first_of]].astype(np.int32)
+        chunk.append(total)
+        images.append(total + actions[kept])
+        total += actions[kept].shape[1]
+    return Demand(op, quotient.ranks, total), chunk, np.concatenate(images, axis=1).astype(np.int32)
+
+
+def _kept(group: Group, piece: Piece) -> tuple[int, ...]:
+    """Return the elements that map a piece to itself: those that carry its first hop to one that it stands for."""
+    if piece.symmetries == 1:
+        return (0,)
+    led = [hop for hop, leader in zip(piece.hops, piece.leaders, strict=True) if leader == piece.leaders[0]]
+    first = led[0]
+    places = {(hop.src, hop.dst) for hop in led}
+    images = zip(group.ranks[:, first.src].tolist(), group.ranks[:, first.dst].tolist(), strict=True)
+    return tuple(element for element, image in enumerate(images) if image in places)
 
 
 def _chunks_of_pairs(

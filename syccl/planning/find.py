@@ -96,9 +96,14 @@ def _unpriced_plans(problem: Problem) -> Iterable[Plan]:
 
 def _ranked(found: Sequence[Plan]) -> list[Plan]:
     """Return plans by time, those of the same hops only once."""
-    distinct: dict[tuple[tuple[Hop, ...], ...], Plan] = {}
+    number: dict[tuple[Hop, ...], int] = {}
+    named: dict[int, int] = {}
+    distinct: dict[tuple[int, ...], Plan] = {}
     for plan in sorted(found, key=lambda plan: (plan.seconds, plan.count, plan.name)):
-        distinct.setdefault(tuple(sorted(tuple(sorted(piece.hops)) for piece in plan.pieces)), plan)
+        for piece in plan.pieces:
+            if id(piece) not in named:
+                named[id(piece)] = number.setdefault(tuple(sorted(piece.hops)), len(number))
+        distinct.setdefault(tuple(sorted(named[id(piece)] for piece in plan.pieces)), plan)
     return list(distinct.values())
 
 

@@ -203,12 +203,16 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Pieces with their list schedule, what kind of search made them, and how its solver ended where it had one."""
+    """Pieces with their list schedule, what kind of search made them, and how its solver ended where it had one.
+
+    ``chunks`` is the number of chunks of the total buffer.
+    """
 
     name: str
     pieces: tuple[Piece, ...]
     count: int
     timed: Timed
+    chunks: int
     source: str = "search"
     status: Status | None = None
 
@@ -220,5 +224,7 @@ class Plan:
 
 def make_plan(problem: Problem, name: str, pieces: tuple[Piece, ...], count: int) -> Plan:
     """Return pieces timed by a list schedule."""
-    chunk_bytes = problem.size_bytes / problem.chunks(count)
-    return Plan(name, pieces, count, time_pieces(pieces, problem.quotient, chunk_bytes))
+    chunks = problem.chunks(count)
+    if problem.sums_everywhere:
+        chunks = sum(problem.group.order // piece.symmetries for piece in pieces)
+    return Plan(name, pieces, count, time_pieces(pieces, problem.quotient, problem.size_bytes / chunks), chunks)

@@ -3,33 +3,103 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from syccl.planning.problem import Plan, Problem, make_plan
+from syccl.planning.mixes import Mix, dealt, search_mixes
+from syccl.planning.problem import MAX_CHUNKS, Plan, Problem, make_plan
+from syccl.sketch.families import Family, spreading_family, summing_family
+from syccl.sketch.grid import grids
 from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
-from syccl.sketch.search import Sketch, spreading_sketches, summing_sketches
+from syccl.sketch.search import Sketch, spreading_sketches, summing_sketches, word_sketches
 
-_MIXED_SKETCHES = 5
-_MIX_COUNTS = (2, 4, 8)
 _ROOTS_OF_TREES = 64
-_PAIRS_IN_MORE_PIECES = 3
-_ROWS_OF_MIX = 3_000
+_LARGEST_SKETCH = 5_000_000
+"""Images of all hops of a sketch above which it is left out."""
+_ROWS_OF_MIX, _ROWS_OF_PLANS = 4_000, 12_000
+_MIXES_TIMED = 6
+_FEW_PARTS = (1, 2)
+_MIXES_OF_FEW_PARTS = 4
 
 
 def staged_plans(problem: Problem) -> list[Plan]:
-    """Return the staged sketches alone and the best mixes of them."""
+    """Return plans of the best mixes of staged sketches."""
+    families = _families(problem)
+    if not families:
+        return []
+    made: list[Plan] = []
+    rows_left = _ROWS_OF_PLANS
+    for mix in _picked(search_mixes(problem, families)):
+        rows = _rows(families, mix)
+        if rows <= min(rows_left, _ROWS_OF_MIX) and _cuts(problem, _chunks(problem, families, mix)):
+            rows_left -= rows
+            made.append(_plan(problem, families, mix))
+    return made
+
+
+def _picked(mixes: Sequence[Mix]) -> list[Mix]:
+    """Return the mixes to be timed hop by hop: the fastest, and of few parts too, which programs prefer."""
+    few = [mix for parts in _FEW_PARTS for mix in [m for m in mixes if m.parts == parts][:_MIXES_OF_FEW_PARTS]]
+    return list(dict.fromkeys([*mixes[:_MIXES_TIMED], *few]))
+
+
+def _families(problem: Problem) -> list[Family]:
+    """Return the families of all sketches that serve every rank, each set of hops once."""
+    q = problem.quotient
+    found: dict[tuple[tuple[Hop, ...], ...], Family] = {}
+    for sketch in _sketches(problem):
+        own = [sketch.hops(root) for root in problem.root_ranks]
+        if max(map(len, own)) * problem.group.order > _LARGEST_SKETCH or not all(_serves(problem, h) for h in own):
+            continue
+        key = tuple(tuple(sorted(hops)) for hops in own)
+        if key not in found:
+            hops_at = dict(zip(problem.root_ranks, own, strict=True)).__getitem__
+            if problem.sums_everywhere:
+                found[key] = summing_family(q, sketch.name, [hops_at])
+            else:
+                found[key] = spreading_family(q, sketch.name, hops_at)
+    return list(found.values())
+
+
+def _sketches(problem: Problem) -> list[Sketch]:
+    levels = problem.levels
+    words: list[Sketch] = []
+    for grid in grids(problem.quotient, problem.islands, levels.routed):
+        words += word_sketches(grid, sums=problem.sums_everywhere, inward=problem.op.reduces)
     if problem.sums_everywhere:
-        sketches = summing_sketches(problem.levels)
-    else:
-        sketches = spreading_sketches(problem.levels, inward=problem.op.reduces)
-    sketches = [s for s in sketches if all(_serves(problem, s.hops(root)) for root in problem.root_ranks)]
-    fewest = problem.piece_counts[0]
-    singles = [_mix(problem, [(sketch, fewest)], fewest) for sketch in sketches]
-    order = sorted(range(len(singles)), key=lambda i: (singles[i].seconds, i))
-    best = [sketches[i] for i in order[:_MIXED_SKETCHES]]
-    return singles + _mixes(problem, best)
+        return summing_sketches(levels) + words
+    return spreading_sketches(levels, inward=problem.op.reduces) + words
+
+
+def _chunks(problem: Problem, families: Sequence[Family], mix: Mix) -> int:
+    if problem.sums_everywhere:
+        return mix.parts * math.lcm(*(families[family].chunks for family, _ in mix.shares))
+    return mix.parts * problem.quotient.ranks
+
+
+def _copies(families: Sequence[Family], mix: Mix) -> list[int]:
+    """Return the family of every unit of a mix, units of all families having equal chunks."""
+    most = math.lcm(*(families[family].chunks for family, _ in mix.shares))
+    return dealt([(family, parts * most // families[family].chunks) for family, parts in mix.shares])
+
+
+def _rows(families: Sequence[Family], mix: Mix) -> int:
+    return sum(families[family].rows for family in _copies(families, mix))
+
+
+def _plan(problem: Problem, families: Sequence[Family], mix: Mix) -> Plan:
+    name = " + ".join(f"{k} x {families[f].name}" if mix.parts > 1 else families[f].name for f, k in mix.shares)
+    pieces = tuple(piece for family in _copies(families, mix) for piece in families[family].pieces)
+    return make_plan(problem, name, pieces, mix.parts)
+
+
+def _cuts(problem: Problem, chunks: int) -> bool:
+    """Return whether the elements can be cut in so many chunks."""
+    if problem.most_hops is None:
+        return chunks <= min(MAX_CHUNKS, problem.elements)
+    return chunks <= MAX_CHUNKS and problem.elements % chunks == 0
 
 
 def nearest_plans(problem: Problem) -> list[Plan]:
@@ -67,37 +137,6 @@ def _nearest_tree(problem: Problem, root: int, *, inward: bool) -> tuple[dict[in
             if reached[near] + latency[near, rank] < reached[rank]:
                 reached[rank], parent[rank] = reached[near] + latency[near, rank], near
     return parent, float(reached.max())
-
-
-def _mixes(problem: Problem, sketches: Sequence[Sketch]) -> list[Plan]:
-    """Return mixes of pairs of sketches: every pair in two pieces, the best of them in more pieces and other shares."""
-    counts = [c for c in _MIX_COUNTS if c in problem.piece_counts]
-    if not counts:
-        return []
-    pairs = list(itertools.combinations_with_replacement(sketches, 2))
-    even = [
-        _mix(problem, [(first, counts[0] // 2), (second, counts[0] - counts[0] // 2)], counts[0])
-        for first, second in pairs
-    ]
-    order = sorted(range(len(even)), key=lambda i: (even[i].seconds, i))
-    mixes = list(even)
-    for count, (first, second) in itertools.product(counts[1:], [pairs[i] for i in order[:_PAIRS_IN_MORE_PIECES]]):
-        shares = [k for k in (count // 4, count // 2, count - count // 4) if first is not second or k == count // 2]
-        if count * len(first.hops(problem.root_ranks[0])) * problem.roots <= _ROWS_OF_MIX:
-            mixes += [_mix(problem, [(first, k), (second, count - k)], count) for k in shares]
-    return mixes
-
-
-def _mix(problem: Problem, parts: Sequence[tuple[Sketch, int]], count: int) -> Plan:
-    merged = {sketch.name: sum(k for other, k in parts if other is sketch) for sketch, _ in parts}
-    name = " + ".join(f"{k} x {sketch}" if count > 1 else sketch for sketch, k in merged.items())
-    recipe = [sketch for sketch, k in parts for _ in range(k)]
-    roots = problem.root_ranks
-    if problem.sums_everywhere:
-        pieces = [Piece(roots[i % len(roots)], s.hops(roots[i % len(roots)]), s.name) for i, s in enumerate(recipe)]
-    else:
-        pieces = [Piece(root, sketch.hops(root), sketch.name) for sketch in recipe for root in roots]
-    return make_plan(problem, name, tuple(pieces), count)
 
 
 def _serves(problem: Problem, hops: Sequence[Hop]) -> bool:

@@ -32,12 +32,26 @@ class Piece:
         How it was made, for reports.
     target
         Rank that a chunk with one source and one target ends at; ``root`` is then its source.
+    leaders
+        For allreduce, where some symmetries map the piece to itself: the position of the hop that stands for each hop
+        under them, the first of its kind. Empty: every hop stands for itself.
     """
 
     root: int
     hops: tuple[Hop, ...]
     kind: str
     target: int = -1
+    leaders: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of hops that stand for all others."""
+        return len(set(self.leaders)) if self.leaders else len(self.hops)
+
+    @property
+    def symmetries(self) -> int:
+        """Number of symmetries that map the piece to itself."""
+        return len(self.leaders) // self.rows if self.leaders else 1
 
 
 def out_tree(root: int, parent: dict[int, int], *, first_stage: int = 0) -> tuple[Hop, ...]:

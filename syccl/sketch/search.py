@@ -10,12 +10,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from syccl.sketch.grid import Grid
 from syccl.sketch.model import Hop, both_trees, in_tree, out_tree
 from syccl.sketch.plan import connection_plan
 from syccl.sketch.quotient import Quotient
+from syccl.sketch.words import Word, hops_of, spelled, spreading_words, summing_words
 
 _MATES = 0
 """Way into an island in which every mate of the root sends to its own partner there."""
@@ -64,6 +67,21 @@ class Levels:
     def _distance(self, root: int, island: int) -> float:
         partner = self.partner(root, island)
         return np.inf if partner is None else round(float(self.latency_s[root, partner]) * 1e12)
+
+
+def word_sketches(grid: Grid, *, sums: bool, inward: bool = False) -> list[Sketch]:
+    """Return the words over the dimensions of a grid, for allreduce or allgather, ``inward`` for reducescatter."""
+    words = summing_words(grid.dimensions) if sums else spreading_words(grid.dimensions)
+    mirror = inward and not sums
+    return [Sketch(spelled(word), partial(_word_hops, word, grid, mirror)) for word in words]
+
+
+def _word_hops(word: Word, grid: Grid, mirror: bool, root: int) -> tuple[Hop, ...]:
+    hops = hops_of(word, grid, root)
+    if not mirror:
+        return hops
+    last = len(word) - 1
+    return tuple(Hop(hop.dst, hop.src, last - hop.stage, True) for hop in reversed(hops))
 
 
 def spreading_sketches(levels: Levels, *, inward: bool = False) -> list[Sketch]:

@@ -51,19 +51,40 @@ class Timed:
 
 
 def rows_of(pieces: Sequence[Piece]) -> Rows:
-    """Return the hops of all pieces; a hop waits for the hops of its piece into its sender of lower stage."""
+    """Return the hops of all pieces; a hop waits for the hops of its piece into its sender of lower stage.
+
+    Of hops that stand for each other under symmetries of their piece only the leader is listed.
+    """
     rows = Rows([], [], [], [], [], [])
+    made: dict[int, Rows] = {}
     for number, piece in enumerate(pieces):
-        into: dict[int, list[int]] = defaultdict(list)
-        for hop in sorted(piece.hops, key=lambda hop: hop.stage):
-            index = len(rows.piece)
-            rows.after.append([i for i in into[hop.src] if rows.stage[i] < hop.stage])
-            into[hop.dst].append(index)
-            rows.piece.append(number)
+        if id(piece) not in made:
+            made[id(piece)] = _rows_of_one(piece)
+        own, first = made[id(piece)], len(rows.piece)
+        rows.piece.extend([number] * len(own.src))
+        rows.src.extend(own.src)
+        rows.dst.extend(own.dst)
+        rows.stage.extend(own.stage)
+        rows.reduce.extend(own.reduce)
+        rows.after.extend([first + i for i in after] for after in own.after)
+    return rows
+
+
+def _rows_of_one(piece: Piece) -> Rows:
+    rows = Rows([], [], [], [], [], [])
+    leaders = piece.leaders or range(len(piece.hops))
+    into: dict[int, list[int]] = defaultdict(list)
+    row_of: dict[int, int] = {}
+    for position in sorted(range(len(leaders)), key=lambda i: piece.hops[i].stage):
+        hop, leader = piece.hops[position], leaders[position]
+        if leader == position:
+            row_of[position] = len(rows.src)
+            rows.after.append(sorted({i for i in into[hop.src] if rows.stage[i] < hop.stage}))
             rows.src.append(hop.src)
             rows.dst.append(hop.dst)
             rows.stage.append(hop.stage)
             rows.reduce.append(hop.reduce)
+        into[hop.dst].append(row_of[leader])
     return rows
 
 
