@@ -19,6 +19,8 @@ _ROOTS_OF_TREES = 64
 _LARGEST_SKETCH = 5_000_000
 """Images of all hops of a sketch above which it is left out."""
 _ROWS_OF_MIX, _ROWS_OF_PLANS = 4_000, 12_000
+_CHUNKS_WANTED = 64
+"""Where elements cannot be cut evenly in so many chunks, they are not."""
 _MIXES_TIMED = 6
 _FEW_PARTS = (1, 2)
 _MIXES_OF_FEW_PARTS = 4
@@ -33,7 +35,7 @@ def staged_plans(problem: Problem) -> list[Plan]:
     rows_left = _ROWS_OF_PLANS
     for mix in _picked(search_mixes(problem, families)):
         rows = _rows(families, mix)
-        if rows <= min(rows_left, _ROWS_OF_MIX) and _cuts(problem, _chunks(problem, families, mix)):
+        if rows <= min(rows_left, _ROWS_OF_MIX) and _cuts(problem, families, mix):
             rows_left -= rows
             made.append(_plan(problem, families, mix))
     return made
@@ -57,7 +59,7 @@ def _families(problem: Problem) -> list[Family]:
         if key not in found:
             hops_at = dict(zip(problem.root_ranks, own, strict=True)).__getitem__
             if problem.sums_everywhere:
-                found[key] = summing_family(q, sketch.name, [hops_at])
+                found[key] = summing_family(q, sketch.name, hops_at, even=problem.most_hops is not None)
             else:
                 found[key] = spreading_family(q, sketch.name, hops_at)
     return list(found.values())
@@ -95,11 +97,16 @@ def _plan(problem: Problem, families: Sequence[Family], mix: Mix) -> Plan:
     return make_plan(problem, name, pieces, mix.parts)
 
 
-def _cuts(problem: Problem, chunks: int) -> bool:
-    """Return whether the elements can be cut in so many chunks."""
-    if problem.most_hops is None:
+def _cuts(problem: Problem, families: Sequence[Family], mix: Mix) -> bool:
+    """Return whether the data can be cut in the chunks of a mix, evenly where a runtime must select the file."""
+    chunks = _chunks(problem, families, mix)
+    if problem.most_hops is None or chunks > MAX_CHUNKS:
         return chunks <= min(MAX_CHUNKS, problem.elements)
-    return chunks <= MAX_CHUNKS and problem.elements % chunks == 0
+    if not problem.sums_everywhere:
+        return problem.cuts_evenly(mix.parts)
+    even = problem.elements & -problem.elements
+    is_even = problem.elements % chunks == 0 or (even < _CHUNKS_WANTED and chunks * _CHUNKS_WANTED <= problem.elements)
+    return is_even and chunks & (chunks - 1) == 0
 
 
 def nearest_plans(problem: Problem) -> list[Plan]:

@@ -7,7 +7,7 @@ care for the root at all), only one hop of each orbit is listed, and the piece h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,9 @@ from syccl.symmetry import Group
 
 Longs = NDArray[np.int64]
 Codes = NDArray[np.uint64]
+
+_UNEVENNESS = 2
+"""Least number of times that each piece is used where some are used once more than others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +50,24 @@ def spreading_family(quotient: Quotient, name: str, hops: Callable[[int], tuple[
     return Family(name, tuple(Piece(root, hops(root), name) for root in roots), quotient.ranks)
 
 
-def summing_family(quotient: Quotient, name: str, sketches: Sequence[Callable[[int], tuple[Hop, ...]]]) -> Family:
-    """Return the family of one sketch for allreduce, or of several in equal shares."""
-    parts = [_summing_pieces(quotient, name, hops) for hops in sketches]
-    chunks = [sum(_images(quotient, piece) for piece in pieces) for pieces in parts]
-    most = int(np.lcm.reduce(chunks))
-    pieces = tuple(
-        piece for own, count in zip(parts, chunks, strict=True) for _ in range(most // count) for piece in own
-    )
-    return Family(name, pieces, most * len(parts))
+def summing_family(
+    quotient: Quotient, name: str, hops: Callable[[int], tuple[Hop, ...]], *, even: bool = False
+) -> Family:
+    """Return the family of a sketch for allreduce.
 
-
-def _images(quotient: Quotient, piece: Piece) -> int:
-    return quotient.group.order // piece.symmetries
+    Parameters
+    ----------
+    even
+        Make the number of chunks a power of two, with some pieces more often than others where need be.
+    """
+    pieces = _summing_pieces(quotient, name, hops)
+    images = [quotient.group.order // piece.symmetries for piece in pieces]
+    chunks = sum(images)
+    if even and chunks & (chunks - 1) and len(set(images)) == 1:
+        wanted = 1 << (_UNEVENNESS * chunks // images[0]).bit_length()
+        pieces = [pieces[i % len(pieces)] for i in range(wanted)]
+        chunks = wanted * images[0]
+    return Family(name, tuple(pieces), chunks)
 
 
 def _summing_pieces(quotient: Quotient, name: str, hops: Callable[[int], tuple[Hop, ...]]) -> list[Piece]:
