@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from syccl.stitch import stitch
 _CLOSE_ENOUGH = 1.01
 """Of programs within this factor of the fastest, that of fewest chunks wins, then that of the fastest schedule."""
 _LOWERED = 3
-_LOWERED_FOR_LATENCY = 6
+_LOWERED_FOR_LATENCY = 8
 """Plans that are lowered; more where schedules say little about programs: at sizes where latency counts."""
 _TIMED = 3
 """Plans whose schedules are made and timed where no program is wanted."""
@@ -143,14 +143,30 @@ def challenged(choice: Choice, problem: Problem, rules: Rules, challengers: Iter
 
 
 def _contestants(problem: Problem, found: Sequence[Plan]) -> tuple[list[Plan], int]:
-    """Return the plans to lower, in order, and how many; where latency counts, plans of few pieces are among them."""
+    """Return the plans to lower, in order, and how many.
+
+    Where latency counts, plans of few chunks are among them, and of every number of chunks the fastest.
+    """
     fitting = [plan for plan in found if _is_short_enough(problem, plan)]
     if not problem.is_short:
         return fitting, _LOWERED
-    fewest = min((plan.count for plan in fitting), default=1)
-    simple = [plan for plan in fitting if plan.count == fewest and plan.seconds < _HOPELESS * fitting[0].seconds]
-    chosen = {id(plan): plan for plan in (*fitting[:2], *simple[:_LOWERED_FOR_LATENCY], *fitting[2:])}
+    chosen = {id(plan): plan for plan in (*fitting[:2], *_by_chunks(fitting), *fitting[2:])}
     return list(chosen.values()), _LOWERED_FOR_LATENCY
+
+
+def _by_chunks(fitting: Sequence[Plan]) -> list[Plan]:
+    """Return hopeful plans: by turns those of few chunks, and the fastest of every number of chunks, many first."""
+    hopeful = [plan for plan in fitting if plan.seconds < _HOPELESS * fitting[0].seconds]
+    few = {chunks: i for i, chunks in enumerate(sorted({plan.chunks for plan in hopeful}))}
+    turn: Counter[int] = Counter()
+    places: list[tuple[int, int]] = []
+    for plan in hopeful:
+        places.append((turn[plan.chunks], few[plan.chunks]))
+        turn[plan.chunks] += 1
+    numbers = range(len(hopeful))
+    simple = sorted(numbers, key=lambda i: (sum(places[i]), places[i]))
+    fine = sorted(numbers, key=lambda i: (places[i][0], -places[i][1]))
+    return [hopeful[i] for pair in zip(simple, fine, strict=True) for i in pair]
 
 
 def _is_short_enough(problem: Problem, plan: Plan) -> bool:

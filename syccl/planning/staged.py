@@ -24,6 +24,8 @@ _CHUNKS_WANTED = 64
 _MIXES_TIMED = 6
 _FEW_PARTS = (1, 2)
 _MIXES_OF_FEW_PARTS = 4
+_ALONE = 2
+_PARTS_ALONE = (2, 4, 8)
 
 
 def staged_plans(problem: Problem) -> list[Plan]:
@@ -33,7 +35,8 @@ def staged_plans(problem: Problem) -> list[Plan]:
         return []
     made: list[Plan] = []
     rows_left = _ROWS_OF_PLANS
-    for mix in _picked(search_mixes(problem, families)):
+    mixes = search_mixes(problem, families)
+    for mix in _picked(mixes) + (_pure(mixes) if problem.most_hops is not None else []):
         rows = _rows(families, mix)
         if rows <= min(rows_left, _ROWS_OF_MIX) and _cuts(problem, families, mix):
             rows_left -= rows
@@ -45,6 +48,12 @@ def _picked(mixes: Sequence[Mix]) -> list[Mix]:
     """Return the mixes to be timed hop by hop: the fastest, and of few parts too, which programs prefer."""
     few = [mix for parts in _FEW_PARTS for mix in [m for m in mixes if m.parts == parts][:_MIXES_OF_FEW_PARTS]]
     return list(dict.fromkeys([*mixes[:_MIXES_TIMED], *few]))
+
+
+def _pure(mixes: Sequence[Mix]) -> list[Mix]:
+    """Return the fastest sketches alone in several parts, as thread blocks like even work."""
+    alone = [mix for mix in mixes if mix.parts == 1][:_ALONE]
+    return [Mix(((mix.shares[0][0], parts),), mix.seconds) for mix in alone for parts in _PARTS_ALONE]
 
 
 def _families(problem: Problem) -> list[Family]:
