@@ -32,8 +32,12 @@ class Clock:
         """Return the seconds until the limit, 0 when it is past; None without a limit."""
         return None if self.limit_s is None else max(0.0, self.limit_s - self.spent_s())
 
+    def until(self, reserve_s: float) -> Clock:
+        """Return a clock that started with this one and stops some seconds before its limit."""
+        return self if self.limit_s is None else Clock(self.limit_s - reserve_s, self.began)
+
     def is_over(self) -> bool:
         """Return whether the limit is past; whoever asks leaves something out then, so that is remembered."""
-        if self.limit_s is not None and self.spent_s() > self.limit_s:
-            self.hit = True
-        return self.hit
+        is_past = self.limit_s is not None and self.spent_s() >= self.limit_s
+        self.hit |= is_past
+        return is_past

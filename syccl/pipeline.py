@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -13,17 +14,17 @@ from syccl.clock import Clock
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
 from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
-from syccl.errors import InputError, InternalError
+from syccl.errors import GaveUpError, InputError, InternalError
 from syccl.findings import Finding
 from syccl.lowering.lower import program_of
 from syccl.lowering.targets import EXECUTOR
-from syccl.planning import Found, Problem, account, find_plans
+from syccl.planning import Found, Problem, account, find_plans, hurried
 from syccl.prepare import Prepared, prepare
 from syccl.program import Program
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
 from syccl.schedule.verify import verify_schedule
-from syccl.simulate.cost import Protocol, protocol_named
+from syccl.simulate.cost import protocol_named
 from syccl.simulate.program_time import simulate_program
 from syccl.simulate.schedule_time import schedule_time
 from syccl.sketch.price import Pricing, price, proven_bound
@@ -105,10 +106,12 @@ def synthesize(
     root: int = 0,
     progress: Callable[[str], None] = lambda _: None,
     store: Store | None = None,
+    clock: Clock | None = None,
 ) -> Synthesis:
     """Return a verified schedule (and program) for a collective, with its certified bound.
 
-    Answers of the solvers are read from ``store`` and kept there; what is made does not depend on it.
+    Answers of the solvers are read from ``store`` and kept there; what is made does not depend on it. The time limit
+    counts from now on, or as ``clock`` does.
 
     Raises
     ------
@@ -119,7 +122,7 @@ def synthesize(
     InternalError
         When the result fails verification.
     """
-    clock = Clock(options.time_limit_s)
+    clock = Clock(options.time_limit_s) if clock is None else clock
     check_options(options)
     prepared = prepare(topology, op, root=root, progress=progress)
     return _finish(solve(prepared, options, clock, progress, store=store), options, clock, progress)
@@ -140,26 +143,55 @@ def solve(
     GaveUpError
         When no program fits the limits of the runtime.
     """
-    problem, bound, pricing = _posed(prepared, options, progress)
-    found = find_plans(problem, pricing, progress=progress, clock=clock, store=store)
+    whole, bound, pricing = _posed(prepared, options, clock, progress)
+    problem, search = hurried(whole, clock)
+    rules = Rules(protocol_named(options.protocol), EXECUTOR, options.jobs, search)
+
+    def find(problem: Problem, clock: Clock) -> Found:
+        return find_plans(problem, pricing, progress=progress, clock=clock, store=store)
+
     baselines: dict[str, float] = {}
     if problem.most_hops is None:
-        choice = best_schedule(problem, found.plans, clock)
+        found = find(problem, search)
+        choice = best_schedule(problem, found.plans, search)
     else:
-        rules = Rules(protocol_named(options.protocol), EXECUTOR, options.jobs, clock)
-        choice = best_program(problem, found.plans, rules, progress)
+        problem, found, choice = _programmed((problem, whole), rules, find, progress)
         progress("comparing with rings and trees")
-        baselines = _baselines(problem, rules.protocol)
+        baselines = _baselines(problem, rules)
         if choice.lowered is not None and choice.lowered.seconds * 1e6 > min(baselines.values(), default=math.inf):
             lanes = baseline_lanes(
                 prepared.topology, prepared.op, prepared.islands, size_bytes=options.size_bytes, group=problem.group
             )
             choice = challenged(choice, problem, rules, lanes)
+    clock.hit |= search.hit
     return Solved(problem, bound, pricing, found, choice, baselines)
 
 
+def _programmed(
+    problems: tuple[Problem, Problem],
+    rules: Rules,
+    find: Callable[[Problem, Clock], Found],
+    progress: Callable[[str], None],
+) -> tuple[Problem, Found, Choice]:
+    """Return the plan of the fastest program; where none fits that there is time for, of the first one that does.
+
+    Parameters
+    ----------
+    problems
+        With plans that there is time for, and with all of them.
+    """
+    short, whole = problems
+    if rules.clock.limit_s is not None:
+        for clock in (rules.clock, Clock()):
+            found = find(short, clock)
+            with contextlib.suppress(GaveUpError):
+                return short, found, best_program(short, found.plans, rules, progress)
+    found = find(whole, Clock())
+    return whole, found, best_program(whole, found.plans, rules, progress)
+
+
 def _posed(
-    prepared: Prepared, options: Options, progress: Callable[[str], None]
+    prepared: Prepared, options: Options, clock: Clock, progress: Callable[[str], None]
 ) -> tuple[Problem, Bound, Pricing | None]:
     """Return what is to be planned at one size, what no schedule can beat, and the prices of links."""
     topology, op, size_bytes = prepared.topology, prepared.op, options.size_bytes
@@ -172,10 +204,11 @@ def _posed(
         group=prepared.bounding_group(elements),
         islands=prepared.islands,
         root=prepared.root,
+        window=not clock.is_over(),
     )
     group = prepared.planning_group(elements)
     progress("pricing trees")
-    quotient, pricing = prepared.priced(group)
+    quotient, pricing = prepared.priced(group, clock)
     problem = Problem(
         op=op,
         size_bytes=size_bytes,
@@ -213,14 +246,15 @@ def check_options(options: Options) -> None:
         raise InputError(msg)
 
 
-def _baselines(problem: Problem, protocol: Protocol) -> dict[str, float]:
+def _baselines(problem: Problem, rules: Rules) -> dict[str, float]:
     return baseline_times(
         problem.group.topology,
         problem.op,
         problem.islands,
         size_bytes=problem.size_bytes,
-        protocol=protocol,
+        protocol=rules.protocol,
         group=problem.group,
+        clock=rules.clock,
     )
 
 
@@ -247,7 +281,7 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
         program=program,
         group=problem.group,
         bound=work.bound,
-        tree_bound_s=None if work.pricing is None else _tree_bound_s(problem, work.pricing),
+        tree_bound_s=None if work.pricing is None else _tree_bound_s(problem, work.pricing, clock),
         schedule_time_s=timed.seconds,
         program_time_s=program_time,
         bottleneck=bottleneck,
@@ -276,13 +310,13 @@ def require_clean(findings: Sequence[Finding], what: str) -> None:
         raise InternalError(msg)
 
 
-def _tree_bound_s(problem: Problem, pricing: Pricing) -> float:
+def _tree_bound_s(problem: Problem, pricing: Pricing, clock: Clock) -> float:
     """Return the least time of any mix of trees over any routes, seconds."""
     share = problem.size_bytes if problem.sums_everywhere else problem.size_bytes / problem.quotient.ranks
     proven = proven_bound(problem.op, problem.quotient, pricing.prices)
-    if proven < _GOOD_PROOF * pricing.dual_bound:
+    if proven < _GOOD_PROOF * pricing.dual_bound and not clock.is_over():
         # Other routes than the default ones are cheaper at these prices: price them too.
-        proven = price(problem.op, problem.quotient, any_route=True).dual_bound
+        proven = price(problem.op, problem.quotient, any_route=True, clock=clock).dual_bound
     return proven * share
 
 

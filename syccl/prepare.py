@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.sketch.price import Pricing, price
 from syccl.sketch.quotient import Quotient
@@ -53,9 +54,9 @@ class Prepared:
         """Return the symmetry that plans for a total buffer of ``elements`` have."""
         return trivial_group(self.topology) if self.op.rooted else self.bounding_group(elements)
 
-    def priced(self, group: Group) -> tuple[Quotient, Pricing | None]:
+    def priced(self, group: Group, clock: Clock) -> tuple[Quotient, Pricing | None]:
         """Return the topology seen through a group, and its prices where the collective is priced."""
-        return _priced(self.op, group)
+        return _priced(self.op, group, None if clock.limit_s is None else clock)
 
 
 def prepare(topology: Topology, op: Op, *, root: int = 0, progress: Callable[[str], None] = lambda _: None) -> Prepared:
@@ -78,6 +79,6 @@ def _power_of_two_part(group: Group, most: int) -> Group:
 
 
 @lru_cache(maxsize=16)
-def _priced(op: Op, group: Group) -> tuple[Quotient, Pricing | None]:
+def _priced(op: Op, group: Group, clock: Clock | None) -> tuple[Quotient, Pricing | None]:
     quotient = Quotient.of(group.topology, group)
-    return quotient, price(op, quotient) if op.name in PRICED_OPS else None
+    return quotient, price(op, quotient, clock=clock) if op.name in PRICED_OPS else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from syccl.baselines.lanes import MOST_INSTANCES, Laned, copies_of
 from syccl.baselines.ring import ring_lanes
 from syccl.baselines.rings import Islands
 from syccl.baselines.tree import tree_lanes
+from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.lowering.machine import machine_of
 from syccl.lowering.targets import EXECUTOR
@@ -31,8 +32,9 @@ def baseline_times(
     size_bytes: int,
     protocol: Protocol,
     group: Group | None = None,
+    clock: Clock | None = None,
 ) -> dict[str, float]:
-    """Return the program times of the baselines that exist, in microseconds: ``ring_us``, ``tree_us``.
+    """Return the program times of the baselines that there is time for, in microseconds: ``ring_us``, ``tree_us``.
 
     Each is lowered with fused thread blocks and simulated like our own programs, but never cut down to a runtime's
     limits on steps. The best of 1, 2 and 4 instances counts; where a simulation is long (large clusters without
@@ -44,12 +46,18 @@ def baseline_times(
         Ranks that are close to each other, such as the GPUs of a server; a partition.
     group
         Symmetries of the topology; only speed depends on them.
+    clock
+        Leaves out what there is no time for; None for no such limit.
     """
-    made = {
-        "ring_us": ring_lanes(topology, op, islands, group=group),
-        "tree_us": tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group),
+    clock = Clock() if clock is None else clock
+    makers: dict[str, Callable[[], Laned | None]] = {
+        "ring_us": lambda: ring_lanes(topology, op, islands, group=group),
+        "tree_us": lambda: tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group),
     }
-    times = {name: lanes_seconds(lanes, protocol, size_bytes) for name, lanes in made.items() if lanes is not None}
+    times: dict[str, float | None] = {}
+    for name, make in makers.items():
+        lanes = None if clock.is_over() else make()
+        times[name] = None if lanes is None else lanes_seconds(lanes, protocol, size_bytes)
     return {name: seconds * 1e6 for name, seconds in times.items() if seconds is not None}
 
 

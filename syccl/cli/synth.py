@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0, min_open=True),
     callback=finite,
     metavar="SECONDS",
-    help="Stop the search then, with the best found.",
+    help="Stop the search about then; the best found so far is verified and written, and marked as such.",
 )
 @cache_options
 @click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
@@ -88,6 +88,9 @@ def command(  # noqa: PLR0913  one parameter an option
 
     For example: syccl synth --topo a100x32 --op allreduce --size 64MiB
     """
+    from syccl.clock import Clock
+
+    clock = Clock(time_limit)  # The imports below count.
     from syccl.cli.common import check_root, open_store, read_protocol, read_size
     from syccl.cli.outputs import PROGRAM, checked_outputs
     from syccl.collective import op_named
@@ -114,7 +117,7 @@ def command(  # noqa: PLR0913  one parameter an option
         want_program=any(path.suffix == PROGRAM for path in paths),
     )
     with Progress(quiet=quiet) as progress:
-        made = synthesize(topology, op, options, root=root, progress=progress, store=store)
+        made = synthesize(topology, op, options, root=root, progress=progress, store=store, clock=clock)
     _write(made, options, paths, force=force)
 
     from syccl.report.synthesis import Outcome

@@ -64,14 +64,15 @@ def find_plans(
     among_servers = problem.wants_many_rows and all(problem.ground.is_switch)
     if _gap(problem, found) > _COMBINE_ABOVE and not among_servers and not is_over():
         progress("combining trees")
-        found += _from("integer program", combined_plans(problem, pricing, found))
+        found += _from("integer program", combined_plans(problem, pricing, found, clock))
     if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch) and not is_over():
         progress("solving sub-demands")
         found += _from("constraint program", solved_plans(problem, found, solver))
     if problem.is_short and not is_over():
         progress("searching staged sketches")
         found += _from("staged sketches", staged_plans(problem))
-        found += _from("least latency", nearest_plans(problem))
+        if not is_over():
+            found += _from("least latency", nearest_plans(problem))
     return Found(_ranked(found), solver)
 
 

@@ -50,6 +50,8 @@ class Problem:
         Sends and receives that a program can hold per rank; None where no program is wanted.
     root
         Root of rooted ops.
+    most_rows
+        Hops of the longest plan that there is time for; None where time does not matter.
     """
 
     op: Op
@@ -64,6 +66,7 @@ class Problem:
     bound_s: float
     most_hops: int | None = None
     root: int = 0
+    most_rows: int | None = None
 
     @property
     def sends_to_one(self) -> bool:
@@ -147,6 +150,12 @@ class Problem:
 
     @cached_property
     def piece_counts(self) -> tuple[int, ...]:
+        """The counts that there is time for, ascending: at least one."""
+        counts = self.all_piece_counts
+        return tuple(c for c in counts if self.most_rows is None or self.rows(c) <= self.most_rows) or counts[:1]
+
+    @cached_property
+    def all_piece_counts(self) -> tuple[int, ...]:
         """Powers of two that cut the elements evenly and keep plans, chunks and programs small enough, ascending.
 
         A size that is no multiple of the ranks is never met exactly by allgather or reducescatter, so there any power

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from syccl.clock import Clock
 from syccl.planning.problem import BANDWIDTH_RULES, FEW_PIECES, LATENCY_RULES, Plan, Problem, make_plan
 from syccl.sketch.combine import combine
 from syccl.sketch.ground import Ground
@@ -106,7 +107,7 @@ def structured_pieces(problem: Problem, ground: Ground, count: int, shape: Shape
     return route_allgather(router, count, inward=problem.op.reduces)
 
 
-def combined_plans(problem: Problem, pricing: Pricing, structured: Sequence[Plan]) -> list[Plan]:
+def combined_plans(problem: Problem, pricing: Pricing, structured: Sequence[Plan], clock: Clock) -> list[Plan]:
     """Round the shares of priced and structured trees to whole pieces by an integer program, where that pays."""
     made: list[Plan] = []
     if problem.bandwidth_s < LATENCY_RULES * problem.latency_s:
@@ -115,7 +116,9 @@ def combined_plans(problem: Problem, pricing: Pricing, structured: Sequence[Plan
     per_count = 1 if problem.sums_everywhere else problem.roots
     counts = [count for count in problem.piece_counts if count * per_count <= _LARGEST_COMBINATION]
     for count in counts[-_COMBINED_COUNTS:]:
-        chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths)
+        if made and clock.is_over():
+            break
+        chosen = combine(loads, groups, count, problem.quotient.capacities, depths=depths, limit_s=clock.left_s())
         picked = _spread_out(pieces, chosen.multiplicities.tolist())
         plan = make_plan(problem, "trees combined by integer program", picked, count)
         made.append(replace(plan, status=chosen.status))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from syccl.clock import Clock
 from syccl.planning import Plan, Problem
 from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_plans
 from syccl.schedule.verify import verify_schedule
@@ -49,7 +50,7 @@ def test_routed_plans_are_right_and_near_the_best_mix_of_trees(name: str, op: st
 def test_a_combination_loads_no_link_more_than_the_best_routed_trees(name: str, op: str) -> None:
     problem, pricing = problem_of(IRREGULAR[name], op, SIZE)
     routed = list(routed_plans(problem))
-    combined = combined_plans(problem, pricing, routed)
+    combined = combined_plans(problem, pricing, routed, Clock())
     check(problem, combined)
     for plan in combined:
         rivals = [busiest_s(problem, other) for other in routed if other.count == plan.count]
@@ -58,7 +59,7 @@ def test_a_combination_loads_no_link_more_than_the_best_routed_trees(name: str, 
 
 def test_small_sizes_are_not_combined() -> None:
     problem, pricing = problem_of(two_servers(2, 3), "allgather", 1 << 12)
-    assert combined_plans(problem, pricing, list(routed_plans(problem))) == []
+    assert combined_plans(problem, pricing, list(routed_plans(problem)), Clock()) == []
 
 
 @pytest.mark.parametrize("op", ENGINE_OPS)
