@@ -37,6 +37,8 @@ LARGEST_DEFAULT_PROGRAM = 128
 
 _LONGEST_NAME = 63
 _GOOD_PROOF = 0.99
+_PLANNING_SHARE = 0.6
+"""Of the time that a limit leaves, what is kept for plans while bounds are sought."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,7 @@ def _posed(
     topology, op, size_bytes = prepared.topology, prepared.op, options.size_bytes
     elements = size_bytes // element_bytes(options.datatype)
     progress("bounding")
+    bounding = clock.until(_PLANNING_SHARE * (clock.left_s() or 0.0))
     bound = lower_bound(
         topology,
         op,
@@ -204,8 +207,9 @@ def _posed(
         group=prepared.bounding_group(elements),
         islands=prepared.islands,
         root=prepared.root,
-        window=not clock.is_over(),
+        clock=bounding,
     )
+    clock.hit |= bounding.hit
     group = prepared.planning_group(elements)
     progress("pricing trees")
     quotient, pricing = prepared.priced(group, clock)

@@ -10,6 +10,7 @@ from syccl.bounds.gossip import allreduce_time, broadcast_time
 from syccl.bounds.partition import Parts
 from syccl.bounds.study import Study, study
 from syccl.bounds.window import proven, sharper, windows
+from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.errors import GaveUpError, InputError
 from syccl.proof import Certificate
@@ -68,7 +69,7 @@ class Bound:
         return self.proven_s >= self.seconds * (1 - 2 * _BELOW)
 
 
-def lower_bound(
+def lower_bound(  # noqa: PLR0913  the job, what is known of the cluster, and how far to go
     topology: Topology,
     op: Op,
     *,
@@ -77,6 +78,7 @@ def lower_bound(
     islands: Sequence[Sequence[int]],
     root: int = 0,
     window: bool = True,
+    clock: Clock | None = None,
 ) -> Bound:
     """Return a time that no schedule of a collective can beat.
 
@@ -99,6 +101,8 @@ def lower_bound(
         Root of rooted ops.
     window
         Whether to look at time windows, too, where latency counts.
+    clock
+        Ends the search for later windows; None for no such limit.
 
     Raises
     ------
@@ -123,7 +127,7 @@ def lower_bound(
     if not window or long or not closed.seconds:
         return closed
     partition = closed.partition if closed.bandwidth_s > _BUSY * closed.latency_s else None
-    proof = _Prover(topology, op, (size_bytes, root)).proof(closed.seconds * (1 - _BELOW), partition)
+    proof = _Prover(topology, op, (size_bytes, root), clock or Clock()).proof(closed.seconds * (1 - _BELOW), partition)
     if proof is None:
         return closed
     seconds = proof.time_ps / PS_PER_SECOND
@@ -144,7 +148,7 @@ def best_proof(bound: Bound, topology: Topology, op: Op, *, size_bytes: int, roo
         return bound.proof
     proof = None
     if bound.seconds > 0:
-        prover = _Prover(topology, op, (size_bytes, root))
+        prover = _Prover(topology, op, (size_bytes, root), Clock())
         proofs = (prover.proof(start * (1 - _BELOW), bound.partition) for start in (bound.seconds, bound.latency_s))
         proof = next((found for found in proofs if found), None)
     if proof is None:
@@ -167,19 +171,20 @@ class _Prover:
     topology: Topology
     op: Op
     job: tuple[int, int]
+    clock: Clock
 
     def proof(self, start_s: float, parts: Parts | None) -> Certificate | None:
         """Return a checked proof of the largest time from a start on that time windows can prove."""
-        programs = windows(self.topology, self.op.name, self.job[1])
+        programs = None if self.clock.is_over() else windows(self.topology, self.op.name, self.job[1])
         if programs is None:
             return None
         size = self.job[0]
         payload = size if self.op.name in WHOLE else size / self.topology.ranks
         best = None
         start = max(1, int(start_s * PS_PER_SECOND))
-        sharp = sharper(programs, parts) if parts else None
+        sharp = sharper(programs, parts) if parts and not self.clock.is_over() else None
         for candidate in (programs, sharp) if sharp else (programs,):
-            found = candidate.latest_short(payload, start)
+            found = candidate.latest_short(payload, start, self.clock)
             proof = proven(self.topology, self.op, self.job, (candidate, found)) if found else None
             if proof:
                 best, start = proof, proof.time_ps

@@ -13,6 +13,7 @@ from syccl.bounds.window.fabric import FAR, Fabric, Longs, fabric_of
 from syccl.bounds.window.flows import Classes, Family, Flow, families
 from syccl.bounds.window.grid import POINTS, Grid, grid_of
 from syccl.bounds.window.program import Layout, window_program
+from syccl.clock import Clock
 from syccl.optimize.linear import LinearProgram, LinearSolution, solve_linear
 from syccl.optimize.status import Status
 from syccl.symmetry.generators import Moves, orbit_labels
@@ -78,12 +79,13 @@ class Windows:
             self.solved[horizon] = Solved(grid, program, layout, solution) if good else None
         return self.solved[horizon]
 
-    def latest_short(self, payload: float, start: int) -> Solved | None:
+    def latest_short(self, payload: float, start: int, clock: Clock | None = None) -> Solved | None:
         """Return the latest program found, from a start on, within whose horizon a payload (bytes) cannot be delivered.
 
-        None where it can be by the start already.
+        None where it can be by the start already, or the clock leaves no time to see.
         """
-        return latest_short(self.at, payload, start)
+        clock = Clock() if clock is None else clock
+        return latest_short(lambda horizon: None if clock.is_over() else self.at(horizon), payload, start)
 
 
 @lru_cache(maxsize=32)
