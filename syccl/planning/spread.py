@@ -91,7 +91,8 @@ class _Field:
         """Return trees away from the root with their times as a plan, mirrored for a reduce."""
         inward = self.problem.op.reduces
         pieces = forest.pieces(name, inward=inward)
-        return Plan(name, pieces, len(pieces), mirrored(timed) if inward else timed)
+        chunks = self.problem.chunks(len(pieces))
+        return Plan(name, pieces, len(pieces), mirrored(timed) if inward else timed, chunks)
 
     def listed(self, name: str, forest: Forest) -> Plan:
         """Return a plan timed by a list schedule."""
