@@ -55,6 +55,8 @@ class Options:
         Seconds after which the best plan so far is taken; None for no limit.
     want_program
         Whether to lower to a runtime program; None: up to 128 ranks.
+    exact
+        Whether only programs that a runtime selects at exactly this size are wanted, however few pieces they have.
     """
 
     size_bytes: int
@@ -63,6 +65,7 @@ class Options:
     jobs: int = 1
     time_limit_s: float | None = None
     want_program: bool | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +207,13 @@ def _posed(
         topology,
         op,
         size_bytes=size_bytes,
-        group=prepared.bounding_group(elements),
+        group=prepared.bounding_group(elements, exact=options.exact),
         islands=prepared.islands,
         root=prepared.root,
         clock=bounding,
     )
     clock.hit |= bounding.hit
-    group = prepared.planning_group(elements)
+    group = prepared.planning_group(elements, exact=options.exact)
     progress("pricing trees")
     quotient, pricing = prepared.priced(group, clock)
     problem = Problem(
@@ -226,6 +229,7 @@ def _posed(
         bound_s=bound.seconds,
         most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
         root=prepared.root,
+        exact=options.exact,
     )
     return problem, bound, pricing
 

@@ -40,19 +40,19 @@ class Prepared:
     islands: tuple[tuple[int, ...], ...]
     root: int = 0
 
-    def bounding_group(self, elements: int) -> Group:
-        """Return the symmetry that bounds may use for a total buffer of ``elements``."""
+    def bounding_group(self, elements: int, *, exact: bool = False) -> Group:
+        """Return the symmetry that bounds may use for a total buffer of ``elements``; see ``Problem.exact``."""
         if (self.op.source, self.op.target) != ("all", "all"):
             return self.symmetry
         # Chunks come in multiples of the order, so it is a power of two, one that cuts the elements evenly where they
         # can be cut often enough.
         even = elements & -elements
-        most = elements if even < _CHUNKS_WANTED <= elements // _CHUNKS_WANTED else even
+        most = elements if not exact and even < _CHUNKS_WANTED <= elements // _CHUNKS_WANTED else even
         return _power_of_two_part(self.symmetry, 1 << (min(most, self.symmetry.order).bit_length() - 1))
 
-    def planning_group(self, elements: int) -> Group:
-        """Return the symmetry that plans for a total buffer of ``elements`` have."""
-        return trivial_group(self.topology) if self.op.rooted else self.bounding_group(elements)
+    def planning_group(self, elements: int, *, exact: bool = False) -> Group:
+        """Return the symmetry that plans for a total buffer of ``elements`` have; see ``Problem.exact``."""
+        return trivial_group(self.topology) if self.op.rooted else self.bounding_group(elements, exact=exact)
 
     def priced(self, group: Group, clock: Clock) -> tuple[Quotient, Pricing | None]:
         """Return the topology seen through a group, and its prices where the collective is priced."""

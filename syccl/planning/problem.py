@@ -52,6 +52,8 @@ class Problem:
         Root of rooted ops.
     most_rows
         Hops of the longest plan that there is time for; None where time does not matter.
+    exact
+        Whether only what a runtime selects at exactly this size is wanted, be it of few pieces.
     """
 
     op: Op
@@ -67,6 +69,7 @@ class Problem:
     most_hops: int | None = None
     root: int = 0
     most_rows: int | None = None
+    exact: bool = False
 
     @property
     def sends_to_one(self) -> bool:
@@ -170,13 +173,15 @@ class Problem:
     def cuts_evenly(self, count: int) -> bool:
         """Return whether the runtime would select a file of that many pieces at this size.
 
-        Where only a few pieces would be, any number is taken, as so few are slow: the nearest sizes that are selected
-        are close by.
+        Where only a few pieces would be, any number is taken unless ``exact``, as so few are slow: the nearest sizes
+        that are selected are close by.
         """
         if self.chunks(1) != self.quotient.ranks or self.sums_everywhere:
             units, rest = self.elements // self.chunks(1), self.elements % self.chunks(1)
         else:
             units, rest = divmod(self.elements, self.quotient.ranks)
+        if self.exact:
+            return rest == 0 and units % count == 0
         if rest and not self.sums_everywhere:
             return count <= units
         if units >= _PIECES_WANTED**2 and (rest or units & -units < _PIECES_WANTED):

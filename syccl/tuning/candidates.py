@@ -75,6 +75,7 @@ def made_at(
 ) -> list[Made]:
     """Return what the synthesis found at the sizes, ascending; sizes that the time limit left out are missing.
 
+    Where runtimes do not select the program at its own size, one that they do select, of fewer pieces, comes after it.
     Coarse sizes come before the sizes between them, so that a time limit leaves gaps that neighbours can fill. At least
     one size is always done.
 
@@ -129,9 +130,17 @@ def _batch(
         if done and clock.is_over():
             break
         where = f"size {len(done) + 1} of {len(sizes)}, {format_size(size)}"
-        sized = replace(options, size_bytes=size)
-        done.append(_made(prepared, sized, clock, store=store, progress=_told(progress, where)))
+        sized, told = replace(options, size_bytes=size), _told(progress, where)
+        done.append(_made(prepared, sized, clock, store=store, progress=told))
+        if not _selects_itself(done[-1], options.datatype) and not clock.is_over():
+            done.append(_made(prepared, replace(sized, exact=True), clock, store=store, progress=told))
     return done
+
+
+def _selects_itself(made: Made, datatype: str) -> bool:
+    """Return whether runtimes select a program, if there is one, at the size that it was made for."""
+    chunks = 1 if made.lowered is None else made.lowered.schedule.demand.chunks
+    return made.size_bytes % (chunks * element_bytes(datatype)) == 0
 
 
 def _told(progress: Callable[[str], None], where: str) -> Callable[[str], None]:
@@ -157,7 +166,7 @@ def distinct(made: Sequence[Made]) -> tuple[Candidate, ...]:
         if one.lowered is not None:
             fresh = Candidate(one.lowered, one.plan, (one.size_bytes,))
             known = found.setdefault(_content(one.lowered), fresh)
-            if known is not fresh:
+            if one.size_bytes not in known.made_for:
                 found[_content(one.lowered)] = replace(known, made_for=(*known.made_for, one.size_bytes))
     return tuple(found.values())
 

@@ -99,7 +99,8 @@ def tune(
     """Return the fewest programs that are within 2 % of the best at every size.
 
     A candidate is the program that the synthesis makes for a size of the sweep, be it a ring or a tree where such is
-    fastest. Every candidate is simulated at every size of the sweep for which a runtime selects it.
+    fastest; where runtimes do not select it at that size, also one of fewer pieces that they do select. Every candidate
+    is simulated at every size of the sweep for which a runtime selects it.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def tune(
         candidates=len(candidates),
         simulations=sum(time is not None for row in times for time in row),
         seconds=clock.spent_s(),
-        hit_time_limit=len(made) < len(sizes) or any(one.hit_time_limit for one in made),
+        hit_time_limit=len({one.size_bytes for one in made}) < len(sizes) or any(one.hit_time_limit for one in made),
     )
 
 
@@ -168,7 +169,7 @@ def _ranged(
 def _rows(
     made: Sequence[Made], sizes: Sequence[int], times: _Times, schedules: Sequence[tuple[Ranged, Segment]]
 ) -> tuple[SizeRow, ...]:
-    of_size = {one.size_bytes: one for one in made}
+    of_size = {one.size_bytes: one for one in reversed(made)}
     rows = []
     for i, (size, best) in enumerate(zip(sizes, best_times(times), strict=True)):
         number = next((n for n, (ranged, _) in enumerate(schedules) if size in ranged.sizes), None)

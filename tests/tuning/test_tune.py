@@ -28,9 +28,9 @@ from syccl.tuning.tuned import written
 from tests.strategies import one_switch, ring, two_servers
 
 CASES = {
-    "four servers": ("a100x32", "allgather", (1 << 12, 1 << 22)),
-    "two servers": (two_servers(2), "allreduce", (1 << 10, 1 << 22)),
-    "uneven servers": (two_servers(3, 2), "reducescatter", (1 << 10, 1 << 22)),
+    "four servers": ("a100x32", "allgather", (1 << 14, 1 << 20)),
+    "two servers": (two_servers(2), "allreduce", (1 << 12, 1 << 20)),
+    "uneven servers": (two_servers(3, 2), "reducescatter", (1 << 10, 1 << 18)),
     "ring": (ring(4), "broadcast", (1 << 10, 1 << 22)),
     "odd switch": (one_switch(3), "alltoall", (1 << 10, 1 << 22)),
 }
@@ -78,14 +78,15 @@ def test_times_are_those_of_the_files_and_within_two_percent_of_the_best(case: s
         assert row.bound_s <= row.seconds * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("case", ["two servers", "ring"])
+@pytest.mark.parametrize("case", ["odd switch", "ring"])
 def test_no_size_is_served_worse_than_by_its_own_synthesis(case: str) -> None:
     result = tuned(case)
     for row in result.rows:
-        own = pipeline.synthesize(
-            result.prepared.topology, result.prepared.op, Options(row.size_bytes), root=result.prepared.root
-        )
+        options = Options(row.size_bytes, exact=True)
+        own = pipeline.synthesize(result.prepared.topology, result.prepared.op, options, root=result.prepared.root)
+        assert own.program is not None
         assert own.program_time_s is not None
+        assert selection(own.program, "float32").takes(row.size_bytes)
         assert row.seconds is not None
         assert row.seconds <= 1.02 * own.program_time_s
 
@@ -100,11 +101,11 @@ def test_ranges_cover_the_sweep_without_a_gap(case: str) -> None:
 
 
 def test_fewer_files_than_sizes_are_needed() -> None:
-    assert len(tuned("two servers").schedules) < tuned("two servers").candidates < len(tuned("two servers").rows) + 1
+    assert len(tuned("ring").schedules) < tuned("ring").candidates <= len(tuned("ring").rows)
 
 
 def test_processes_and_kept_answers_change_nothing(tmp_path: Path) -> None:
-    topology, op, limits = two_servers(2), OPS["allreduce"], Sweep(1 << 10, 1 << 19, factor=8)
+    topology, op, limits = two_servers(2), OPS["allgather"], Sweep(1 << 14, 1 << 18, factor=16)
     sizes = sweep_sizes(limits, op, 4, "float32")
     one = tune(topology, op, sizes, Options(0))
     two = tune(topology, op, sizes, Options(0, jobs=2), store=Store(tmp_path))
