@@ -37,6 +37,8 @@ LARGEST_DEFAULT_PROGRAM = 128
 
 _LONGEST_NAME = 63
 _GOOD_PROOF = 0.99
+_EXTENSIONS_S = (0.5, 2.0, 8.0)
+"""How much longer plans are sought, each time anew, while no program fits at a time limit."""
 _PLANNING_SHARE = 0.6
 """Of the time that a limit leaves, what is kept for plans while bounds are sought."""
 
@@ -187,8 +189,8 @@ def _programmed(
     """
     short, whole = problems
     if rules.clock.limit_s is not None:
-        for clock in (rules.clock, Clock()):
-            found = find(short, clock)
+        for seconds in (0.0, *_EXTENSIONS_S):
+            found = find(short, Clock(seconds) if seconds else rules.clock)
             with contextlib.suppress(GaveUpError):
                 return short, found, best_program(short, found.plans, rules, progress)
     found = find(whole, Clock())

@@ -116,6 +116,8 @@ def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Targ
     for task, needs in zip(tasks, after, strict=True):
         steps[task.block] += max(1, len(needs))
     per_rank = Counter(block.rank for block in blocks)
+    ends = Counter((block.rank, block.channel, "send") for block in blocks if block.send >= 0)
+    ends += Counter((block.rank, block.channel, "receive") for block in blocks if block.recv >= 0)
     of_rank: Counter[int] = Counter()
     for block, count in steps.items():
         of_rank[block.rank] += count
@@ -123,6 +125,7 @@ def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Targ
     counts = (
         ("channels", 1 + max((block.channel for block in blocks), default=0), target.channels),
         ("thread blocks", max(per_rank.values(), default=0), target.blocks),
+        ("peers on a channel", max(ends.values(), default=0), target.peers),
         ("steps in a thread block", max(steps.values(), default=0), target.steps),
         ("awaited thread blocks", max(Counter(b.rank for b in awaited).values(), default=0), target.awaited_blocks),
         (

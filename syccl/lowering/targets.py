@@ -15,6 +15,8 @@ class Target:
     blocks: int
     """Thread blocks; all of them spin, so all must fit on the GPU's SMs at once."""
     channels: int
+    peers: int
+    """Thread blocks of a rank that send, or that receive, on one channel."""
     awaited_blocks: int
     """Thread blocks that steps of others can wait for."""
     nodes: int
@@ -28,6 +30,7 @@ EXECUTOR = Target(
     steps=64,  # MSCCL_MAX_NUM_STEPS
     blocks=108,  # SMs of an A100, the fewest of the GPUs it runs on
     channels=32,  # MAXCHANNELS
+    peers=32,  # the executor's table of peers of a channel
     awaited_blocks=128,  # depid is int8 in the device struct
     nodes=4095,
     chunks=32768,  # int16 in the device struct

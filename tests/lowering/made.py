@@ -55,6 +55,16 @@ def counts(made: Program) -> dict[str, int]:
         "steps": max(len(block.steps) for rank in made.ranks for block in rank.blocks),
         "blocks": max(len(rank.blocks) for rank in made.ranks),
         "channels": made.channels,
+        "peers": max(
+            Counter(
+                (rank.rank, block.channel, end)
+                for rank in made.ranks
+                for block in rank.blocks
+                for end, peer in (("send", block.send), ("receive", block.recv))
+                if peer >= 0
+            ).values(),
+            default=0,
+        ),
         "awaited_blocks": max(Counter(rank for rank, _ in awaited).values(), default=0),
         "nodes": 1 + made.size + max(len(r.blocks) + sum(len(b.steps) for b in r.blocks) for r in made.ranks),
         "chunks": made.chunks,

@@ -27,6 +27,7 @@ WORDS = {
     "steps": "steps in a thread block",
     "blocks": "thread blocks",
     "channels": "channels",
+    "peers": "peers on a channel",
     "awaited_blocks": "awaited thread blocks",
     "nodes": "XML elements",
     "chunks": "chunks",
