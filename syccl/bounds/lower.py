@@ -9,7 +9,8 @@ from syccl.bounds.bandwidth import Cut
 from syccl.bounds.gossip import allreduce_time, broadcast_time
 from syccl.bounds.partition import Parts
 from syccl.bounds.study import Study, study
-from syccl.bounds.window import proven, sharper, windows
+from syccl.bounds.window import QUICK, THOROUGH, proven, sharper
+from syccl.bounds.window import windows as window_programs
 from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.errors import GaveUpError, InputError
@@ -77,7 +78,7 @@ def lower_bound(  # noqa: PLR0913  the job, what is known of the cluster, and ho
     group: Group,
     islands: Sequence[Sequence[int]],
     root: int = 0,
-    window: bool = True,
+    windows: int = QUICK,
     clock: Clock | None = None,
 ) -> Bound:
     """Return a time that no schedule of a collective can beat.
@@ -99,8 +100,9 @@ def lower_bound(  # noqa: PLR0913  the job, what is known of the cluster, and ho
         A partition of the ranks into sets that are close to each other, such as servers; any partition is valid.
     root
         Root of rooted ops.
-    window
-        Whether to look at time windows, too, where latency counts.
+    windows
+        Most variables of a program of time windows, which are looked at where latency counts: the default takes about
+        a second at most, ``THOROUGH`` several on clusters without symmetry; 0 for none.
     clock
         Ends the search for later windows; None for no such limit.
 
@@ -124,10 +126,11 @@ def lower_bound(  # noqa: PLR0913  the job, what is known of the cluster, and ho
     found = study(topology, op, group, (parts, root))
     closed = _at(found, size_bytes)
     long = op.name not in DIRECT and closed.bandwidth_s > LONG * closed.latency_s
-    if not window or long or not closed.seconds:
+    if not windows or long or not closed.seconds:
         return closed
     partition = closed.partition if closed.bandwidth_s > _BUSY * closed.latency_s else None
-    proof = _Prover(topology, op, (size_bytes, root), clock or Clock()).proof(closed.seconds * (1 - _BELOW), partition)
+    prover = _Prover(topology, op, (size_bytes, root), windows, clock or Clock())
+    proof = prover.proof(closed.seconds * (1 - _BELOW), partition)
     if proof is None:
         return closed
     seconds = proof.time_ps / PS_PER_SECOND
@@ -148,7 +151,7 @@ def best_proof(bound: Bound, topology: Topology, op: Op, *, size_bytes: int, roo
         return bound.proof
     proof = None
     if bound.seconds > 0:
-        prover = _Prover(topology, op, (size_bytes, root), Clock())
+        prover = _Prover(topology, op, (size_bytes, root), THOROUGH, Clock())
         proofs = (prover.proof(start * (1 - _BELOW), bound.partition) for start in (bound.seconds, bound.latency_s))
         proof = next((found for found in proofs if found), None)
     if proof is None:
@@ -171,11 +174,14 @@ class _Prover:
     topology: Topology
     op: Op
     job: tuple[int, int]
+    most: int
     clock: Clock
 
     def proof(self, start_s: float, parts: Parts | None) -> Certificate | None:
         """Return a checked proof of the largest time from a start on that time windows can prove."""
-        programs = None if self.clock.is_over() else windows(self.topology, self.op.name, self.job[1])
+        if self.clock.is_over():
+            return None
+        programs = window_programs(self.topology, self.op.name, self.job[1], self.most)
         if programs is None:
             return None
         size = self.job[0]

@@ -32,7 +32,7 @@ def command(
     """
     from dataclasses import replace
 
-    from syccl.bounds import best_proof, lower_bound
+    from syccl.bounds import THOROUGH, best_proof, lower_bound
     from syccl.cli.common import check_root
     from syccl.cli.outputs import checked_outputs, write_all
     from syccl.collective import op_named
@@ -51,7 +51,9 @@ def command(
     check_root(op, root, topology)
     require_connected(topology)
     group = find_group(topology)
-    bound = lower_bound(topology, op, size_bytes=size_bytes, group=group, islands=islands(topology), root=root)
+    bound = lower_bound(
+        topology, op, size_bytes=size_bytes, group=group, islands=islands(topology), root=root, windows=THOROUGH
+    )
     if certificate is not None:
         from syccl.proof.json_file import write_certificate
 

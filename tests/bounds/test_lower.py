@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syccl.bounds import lower_bound
+from syccl.bounds.window import QUICK
 from syccl.collective import OPS
 from syccl.errors import InfeasibleError, InputError
 from syccl.symmetry.group import trivial_group
@@ -23,11 +24,13 @@ BACKWARDS = {"allgather": "reducescatter", "broadcast": "reduce", "scatter": "ga
 
 
 def seconds(
-    topology: Topology, op: str, size: int, islands: Parts | None = None, *, root: int = 0, window: bool = False
+    topology: Topology, op: str, size: int, islands: Parts | None = None, *, root: int = 0, windows: int = 0
 ) -> float:
     parts = islands or tuple((rank,) for rank in range(topology.ranks))
     group = trivial_group(topology)
-    return lower_bound(topology, OPS[op], size_bytes=size, group=group, islands=parts, root=root, window=window).seconds
+    return lower_bound(
+        topology, OPS[op], size_bytes=size, group=group, islands=parts, root=root, windows=windows
+    ).seconds
 
 
 def halves(n: int) -> Parts:
@@ -45,7 +48,7 @@ def test_no_random_schedule_is_faster(topology: Topology, op: str, size: int, ha
     if topology.ranks > 8:
         return
     rng = random.Random(seed)
-    bound = seconds(topology, op, size, halves(topology.ranks) if halved else None, window=True)
+    bound = seconds(topology, op, size, halves(topology.ranks) if halved else None, windows=QUICK)
     best = min(random_time(topology, op, size, rng, pieces=pieces) for pieces in (1, 1, 2))
     assert best >= bound * (1 - 1e-12)
 
@@ -57,7 +60,7 @@ def test_no_random_schedule_is_faster_between_servers(op: str, rails: bool) -> N
     topology = two_servers(2, nics=2, nvlink_rate=60 * 10**9, nic_rate=25 * 10**9, rails=rails)
     for size in (1000, 30_000, 100_000, 300_000):
         best = min(random_time(topology, op, size, rng, pieces=pieces) for pieces in (1, 2, 3) for _ in range(8))
-        assert best >= seconds(topology, op, size, halves(4), window=True) * (1 - 1e-12)
+        assert best >= seconds(topology, op, size, halves(4), windows=QUICK) * (1 - 1e-12)
 
 
 BEST_A100 = {
@@ -100,7 +103,7 @@ def test_known_schedules_stand_to_the_bound_as_measured(op: str, name: str) -> N
     group, parts = rotations(topology, servers, gpus_each, nics), islands_of(servers, gpus_each)
     for way in (op, BACKWARDS.get(op, op)):
         for size, time_us, expected in zip(SIZES, best[op], ratio[op], strict=True):
-            bound = lower_bound(topology, OPS[way], size_bytes=size, group=group, islands=parts, window=False)
+            bound = lower_bound(topology, OPS[way], size_bytes=size, group=group, islands=parts, windows=0)
             found = time_us / (bound.seconds * 1e6)
             assert 0.9985 <= found <= expected + 0.002
             assert found >= expected - 0.006

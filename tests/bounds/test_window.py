@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syccl.bounds.window import Windows, windows
+from syccl.bounds.window import QUICK, Windows, windows
 from syccl.bounds.window.drive import latest_short
 from syccl.bounds.window.fabric import MOST_HOPS, fabric_of
 from syccl.bounds.window.flows import Classes, families
@@ -109,7 +109,7 @@ def test_the_bound_meets_optima_of_rings() -> None:
 def test_proved_optima_of_two_servers_are_not_below(name: str, op: str) -> None:
     topology = a100(2, 2, 1) if name == "a100" else h800(2, 2)
     for size, time_us in zip(SIZES[2:], PROVED_US[name, op], strict=True):
-        closed, both = seconds(topology, op, size, halves(4)), seconds(topology, op, size, halves(4), window=True)
+        closed, both = seconds(topology, op, size, halves(4)), seconds(topology, op, size, halves(4), windows=QUICK)
         assert closed <= both <= time_us * 1e-6 * 1.0005
 
 
@@ -189,6 +189,7 @@ def test_the_search_ends_just_below_the_first_time_that_is_enough(latency: int, 
     class Line(NamedTuple):
         horizon: int
         payload: float
+        variables: int = 1
 
     asked: list[int] = []
 
@@ -196,8 +197,8 @@ def test_the_search_ends_just_below_the_first_time_that_is_enough(latency: int, 
         asked.append(horizon)
         return Line(horizon, max(0.0, (horizon - latency) * rate / 100))
 
-    found = latest_short(at, payload, latency)  # type: ignore[arg-type,type-var]
+    found = latest_short(at, payload, latency, work=100)  # type: ignore[arg-type,type-var]
     enough = latency + payload * 100 / rate
     assert len(asked) <= 12
     assert enough * 0.98 - 1 <= found.horizon < enough  # type: ignore[union-attr]
-    assert latest_short(at, payload, int(enough) + 1) is None  # type: ignore[arg-type,type-var]
+    assert latest_short(at, payload, int(enough) + 1, work=100) is None  # type: ignore[arg-type,type-var]

@@ -22,8 +22,20 @@ from syccl.topology import Topology
 KILO = 1e3
 """Bytes in the program's unit of payload."""
 
-MOST_COLUMNS = 20_000
-"""Larger programs are cut to fewer flows."""
+QUICK = 15_000
+"""Variables of a program that is solved in a fraction of a second."""
+
+THOROUGH = 75_000
+"""Variables of a program that is solved in seconds."""
+
+COARSE = 12
+"""Inner points of the grid of programs that are too large with ``POINTS``."""
+
+_FINE = 0.8
+"""With ``POINTS`` a program may have this part of the most variables."""
+
+_PROGRAMS = 4
+"""So many programs of the largest size may be solved in one search, or more smaller ones."""
 
 _TOLERANCE = 5e-4
 _STEPS = 10
@@ -42,6 +54,11 @@ class Solved:
     program: LinearProgram
     layout: Layout
     solution: LinearSolution
+
+    @property
+    def variables(self) -> int:
+        """Size of the program."""
+        return len(self.program.objective)
 
     @property
     def payload(self) -> float:
@@ -63,6 +80,8 @@ class Windows:
     """Ranks that hold data at the start."""
     moves: Moves
     """Symmetries of the job, as permutations of nodes."""
+    most: int = QUICK
+    """Most variables of a program."""
     completion: Completion | None = None
     """For an allreduce, a partition that sharpens the programs."""
     solved: dict[int, Solved | None] = field(default_factory=dict)
@@ -70,14 +89,16 @@ class Windows:
     def at(self, horizon: int) -> Solved | None:
         """Return the program of a horizon (picoseconds), solved; None where the solver failed."""
         if horizon not in self.solved:
-            grid = grid_of(self.fabric.alpha.tolist(), horizon)
-            program, layout = window_program(
-                self.fabric, self.families, grid, wires=self.wires, completion=self.completion
-            )
-            solution = solve_linear(program)
-            good = solution.status is Status.OPTIMAL
-            self.solved[horizon] = Solved(grid, program, layout, solution) if good else None
+            sizes = ((POINTS, int(_FINE * self.most)), (COARSE, self.most))
+            found = ((self._program(horizon, points), most) for points, most in sizes)
+            small = next((program for program, most in found if len(program[1].objective) <= most), None)
+            self.solved[horizon] = _solved(*small) if small else None
         return self.solved[horizon]
+
+    def _program(self, horizon: int, points: int) -> tuple[Grid, LinearProgram, Layout]:
+        grid = grid_of(self.fabric.alpha.tolist(), horizon, points=points)
+        made = window_program(self.fabric, self.families, grid, wires=self.wires, completion=self.completion)
+        return (grid, *made)
 
     def latest_short(self, payload: float, start: int, clock: Clock | None = None) -> Solved | None:
         """Return the latest program found, from a start on, within whose horizon a payload (bytes) cannot be delivered.
@@ -85,7 +106,16 @@ class Windows:
         None where it can be by the start already, or the clock leaves no time to see.
         """
         clock = Clock() if clock is None else clock
-        return latest_short(lambda horizon: None if clock.is_over() else self.at(horizon), payload, start)
+
+        def at(horizon: int) -> Solved | None:
+            return None if clock.is_over() else self.at(horizon)
+
+        return latest_short(at, payload, start, work=_PROGRAMS * self.most)
+
+
+def _solved(grid: Grid, program: LinearProgram, layout: Layout) -> Solved | None:
+    solution = solve_linear(program)
+    return Solved(grid, program, layout, solution) if solution.status is Status.OPTIMAL else None
 
 
 @lru_cache(maxsize=32)
@@ -99,12 +129,18 @@ def sharper(programs: Windows, parts: tuple[tuple[int, ...], ...]) -> Windows | 
 
 
 @lru_cache(maxsize=32)
-def windows(topology: Topology, op: str, root: int) -> Windows | None:
-    """Return the time-window programs of a collective; None where they would be too large or data cannot get there."""
+def windows(topology: Topology, op: str, root: int, most: int = QUICK) -> Windows | None:
+    """Return the time-window programs of a collective; None where they would be too large or data cannot get there.
+
+    Parameters
+    ----------
+    most
+        Most variables of a program: larger ones are cut to fewer flows, and then bound less.
+    """
     fabric = fabric_of(topology)
     if fabric is None or fabric.ranks < 2:
         return None
-    found = _chosen(fabric, families(fabric, op, root))
+    found = _chosen(fabric, families(fabric, op, root), most)
     flows = [flow for family in found for flow in family.flows]
     if not flows or any((fabric.distance[flow.sources][:, flow.sinks] >= FAR).any() for flow in flows):
         return None
@@ -112,28 +148,30 @@ def windows(topology: Topology, op: str, root: int) -> Windows | None:
     moves = found[0].moves if rooted else fabric.nodes
     wires = Classes.of(orbit_labels(fabric.on_wires(moves), len(fabric.rate)))
     sources = np.array([root]) if op in {"broadcast", "scatter"} else np.arange(fabric.ranks)
-    return Windows(fabric, found, wires, sources, moves)
+    return Windows(fabric, found, wires, sources, moves, most)
 
 
-def _chosen(fabric: Fabric, found: tuple[Family, ...]) -> tuple[Family, ...]:
+def _chosen(fabric: Fabric, found: tuple[Family, ...], most: int) -> tuple[Family, ...]:
     """Return families with as many flows as a small program holds, the farthest of each first; fewer bound less."""
     ranked = [
         sorted(family.flows, key=lambda flow: -int(fabric.distance[flow.sources][:, flow.sinks].max()))
         for family in found
     ]
-    left = MOST_COLUMNS - POINTS * sum(len(family.hops.first) for family in found)
+    left = most - COARSE * sum(len(family.hops.first) for family in found)
     kept: list[list[Flow]] = [[] for _ in found]
     for turn in range(max(map(len, ranked), default=0)):
         for flows, chosen in zip(ranked, kept, strict=True):
             if turn < len(flows):
-                left -= POINTS * (len(flows[turn].hops.first) + len(flows[turn].ranks.first))
+                left -= COARSE * (len(flows[turn].hops.first) + len(flows[turn].ranks.first))
                 if left >= 0:
                     chosen.append(flows[turn])
     return tuple(replace(family, flows=tuple(flows)) for family, flows in zip(found, kept, strict=True) if flows)
 
 
-def latest_short(at: Callable[[int], Solved | None], payload: float, start: int) -> Solved | None:
+def latest_short(at: Callable[[int], Solved | None], payload: float, start: int, *, work: int) -> Solved | None:
     """Return the program of the latest horizon found, from a start on, whose payload falls short of the given one.
+
+    ``work`` is the number of variables, over all programs, after which the search ends.
 
     Payloads grow nearly linearly at last: extrapolation, then false position; every third step halves the bracket.
     """
@@ -143,7 +181,8 @@ def latest_short(at: Callable[[int], Solved | None], payload: float, start: int)
     low, high = (start, best.payload), (0, 0.0)
     slope = 0.0
     for step in range(_STEPS):
-        if high[0] and high[0] <= max(low[0] * (1 + _TOLERANCE), low[0] + 1):
+        work -= best.variables
+        if work < 0 or (high[0] and high[0] <= max(low[0] * (1 + _TOLERANCE), low[0] + 1)):
             break
         guess = _between(low, high, payload, step) if high[0] else _beyond(low, slope, payload)
         found = at(guess)
