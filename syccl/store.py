@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -124,10 +124,10 @@ def _opened(text: str, question: str) -> str | None:
 def _replace(place: Path, text: str) -> None:
     """Put a text in a file at once; nothing is left beside it on an error."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=".new-")
-    temporary = Path(name)
+    # Not by tempfile, whose files only their owner can read: users may share a folder.
+    temporary = place.with_name(f".new-{os.getpid()}-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
         temporary.replace(place)
     finally:

@@ -49,6 +49,12 @@ def test_nothing_is_made_before_something_is_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+def test_others_may_read_what_they_may_read_elsewhere(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert written(tmp_path / "cache").stat().st_mode == plain.stat().st_mode
+
+
 def test_the_last_answer_counts(tmp_path: Path) -> None:
     written(tmp_path, "q", "old")
     Store(tmp_path).write("q", "new")
