@@ -39,7 +39,7 @@ def explained(account: Account) -> list[tuple[str, Table | str]]:
     """Return the account of a synthesis as titled sentences and tables, the most important first."""
     parts: list[tuple[str, Table | str]] = []
     if "why" in account:
-        parts.append(("why", f"{account.get('winner', 'the winner')} is {account['why']}"))
+        parts.append(("why", f"{account.get('winner', 'the winner')}: {account['why']}"))
     candidates = _records(account.get("candidates"))
     if candidates:
         parts.append(("candidates", _candidates(candidates)))

@@ -110,7 +110,7 @@ def test_quiet_prints_nothing(capsys: Capsys, pipeline: Pipeline, tmp_path: Path
 def test_explain_prints_what_was_tried(capsys: Capsys, pipeline: Pipeline) -> None:
     pipeline.changes["explain"] = {"why": "the only plan", "winner": "star", "rounds": 7, "candidates": [{"pieces": 4}]}
     out = synth(capsys, "--explain").out
-    assert "\nwhy: star is the only plan\n" in out
+    assert "\nwhy: star: the only plan\n" in out
     assert "\ncandidates:\npieces  outcome\n" in out
     assert "\nsearch:\nrounds  7\n" in out
     assert "rounds" not in synth(capsys, "--force").out

@@ -23,7 +23,7 @@ def shown(account: dict[str, Any]) -> dict[str, str]:
 def test_the_sentence_comes_first_and_single_values_last() -> None:
     account = {"plans": 3, "candidates": [candidate("star", won=True)], "why": "the only plan", "winner": "star"}
     assert list(shown(account)) == ["why", "candidates", "search"]
-    assert shown(account)["why"] == "star is the only plan"
+    assert shown(account)["why"] == "star: the only plan"
     assert shown(account)["search"] == "plans  3"
 
 
