@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from syccl.clock import Clock
 from syccl.optimize.status import Status
 from syccl.planning.exchange import exchange_plans
+from syccl.planning.fanout import fanout_plans
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
 from syccl.planning.spread import spread_plans
@@ -76,6 +77,12 @@ def find_plans(
     return Found(_ranked(found), solver)
 
 
+def _chunk_plans(problem: Problem) -> Iterator[Plan]:
+    """Yield plans of gather and scatter."""
+    yield from fanout_plans(problem)
+    yield from path_plans(problem)
+
+
 def _tree_plans(problem: Problem) -> Iterator[Plan]:
     """Yield plans of broadcast and reduce; trees of few connections only where a program is wanted."""
     yield from spread_plans(problem)
@@ -92,7 +99,7 @@ def _from(source: str, plans: Iterable[Plan]) -> Iterator[Plan]:
 def _unpriced_plans(problem: Problem) -> Iterable[Plan]:
     if problem.op.source == "pair":
         return exchange_plans(problem)
-    return path_plans(problem) if problem.sends_to_one else _tree_plans(problem)
+    return _chunk_plans(problem) if problem.sends_to_one else _tree_plans(problem)
 
 
 def _ranked(found: Sequence[Plan]) -> list[Plan]:

@@ -39,6 +39,9 @@ _EFFORT = 1_500_000_000
 """Arcs looked at while trees are packed: bounds the time of planning."""
 _STEP_COST = 30_000
 """What a step of growing costs beside, in arcs."""
+_FULL_ENOUGH = 4
+"""Packings that fill the links to the bound after which no more are made."""
+_AS_GOOD = 1.01
 _COUNTS_TRIED = 4
 _COUNTS_TIMELY = 3
 _TOLERANCE = 1e-6
@@ -91,8 +94,8 @@ class _Field:
         """Return trees away from the root with their times as a plan, mirrored for a reduce."""
         inward = self.problem.op.reduces
         pieces = forest.pieces(name, inward=inward)
-        chunks = self.problem.chunks(len(pieces))
-        return Plan(name, pieces, len(pieces), mirrored(timed) if inward else timed, chunks)
+        times = mirrored(timed, reduces=True) if inward else timed
+        return Plan(name, pieces, len(pieces), times, self.problem.chunks(len(pieces)))
 
     def listed(self, name: str, forest: Forest) -> Plan:
         """Return a plan timed by a list schedule."""
@@ -125,12 +128,16 @@ def _from_root(problem: Problem) -> list[tuple[int, ...]]:
 
 
 def _rounds(field: _Field) -> Iterator[Plan]:
-    """Yield the best plan of packed trees that are used round after round, and the best in a quarter of the pieces."""
+    """Yield the best plan of packed trees in rounds; for a program also the best in a quarter of the pieces.
+
+    Of numbers of pieces that are about as good the smallest is taken.
+    """
     counts = [count for count in field.counts(_ROWS_OF_ROUNDS) if count > 1]
     if not counts:
         return
     packings = list(_packings(field, counts[-1]))
-    for most in dict.fromkeys((counts[-1], max(counts[0], counts[-1] // 4))):
+    shorter = () if field.problem.most_hops is None else (max(counts[0], counts[-1] // 4),)
+    for most in dict.fromkeys((counts[-1], *shorter)):
         tried = [
             (made.seconds(-(-count // packing.trees)), i, count, made)
             for i, packing in enumerate(packings)
@@ -140,7 +147,10 @@ def _rounds(field: _Field) -> Iterator[Plan]:
             if made is not None
         ]
         if tried:
-            _, i, count, made = min(tried, key=lambda entry: entry[:3])
+            best = min(tried, key=lambda entry: entry[:3])[0]
+            _, i, count, made = min(
+                (entry for entry in tried if entry[0] <= _AS_GOOD * best), key=lambda entry: (entry[2], *entry[:2])
+            )
             yield _repeated(field, packings[i], count, made)
 
 
@@ -166,12 +176,17 @@ def _packings(field: _Field, count: int) -> Iterator[Packing]:
     unit_s = problem.bandwidth_s / problem.size_bytes
     numbers = _tree_numbers(field.ways, problem.root, unit_s, count)
     left = _EFFORT
+    full = 0
     for manner, trees in itertools.product((*_MANNERS, *_LONG_MANNERS), numbers):
+        if full >= _FULL_ENOUGH:
+            return
         cost = trees * n * (n * n + _STEP_COST)
         passes = min(manner.passes, left // cost)
         if passes > 0:
             left -= passes * cost
-            yield pack(field.near, problem.root, trees, unit_s=unit_s, manner=replace(manner, passes=passes))
+            packing = pack(field.near, problem.root, trees, unit_s=unit_s, manner=replace(manner, passes=passes))
+            full += packing.load <= trees * unit_s * (1 + _TOLERANCE)
+            yield packing
 
 
 def _tree_numbers(ways: Ways, root: int, unit_s: float, count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Trees of one root for a deadline: early pieces take cheap detours, late ones go straight.
+"""Trees and paths of one root for a deadline: early pieces take cheap detours, late ones go straight.
 
 Every piece grows a tree arc by arc. An arc costs what its links are worth, which rises exponentially as a link fills
 up to what it can carry between the first byte that can reach it and the last that can still be of use, and what its
@@ -8,7 +8,10 @@ links, and the last ones use whatever is idle, as the best known schedules do.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,7 @@ _IDLE = 1e-3
 """Price of an idle link, as a share of a full one."""
 _HASTE = 0.02
 """What a second of arrival costs, however far the deadline."""
+_EQUAL = 1e-9
 _LEAST_WINDOW = 0.05
 """Shortest time in which a link is taken to be of use, as a share of the deadline."""
 
@@ -149,3 +153,70 @@ def _distances(latency_s: Floats, root: int) -> Floats:
             break
         reached = nearer
     return np.asarray(reached)
+
+
+class Path(NamedTuple):
+    """Ranks from the root to a target, and when each transfer begins, in seconds."""
+
+    ranks: tuple[int, ...]
+    begin_s: tuple[float, ...]
+
+
+def timely_paths(
+    ways: Ways, root: int, targets: Sequence[int], chunk_bytes: float, *, backwards: bool = False
+) -> list[Path]:
+    """Return a path from the root for a chunk of every target, each the one that arrives first after those before it.
+
+    Parameters
+    ----------
+    backwards
+        Whether time will run backwards: links are then busy right before a transfer arrives, not when it begins.
+
+    Raises
+    ------
+    InfeasibleError
+        When some target cannot be reached.
+    """
+    length = ways.uses(chunk_bytes) + ways.latency_s
+    busy = ways.seconds_per_byte * chunk_bytes
+    free = np.zeros(len(busy))
+    paths = []
+    for target in targets:
+        waits = (free + busy)[ways.links].max(axis=2) - length if backwards else free[ways.links].max(axis=2)
+        ranks = _earliest(waits, length, root, target)
+        begins: list[float] = []
+        since = 0.0
+        for src, dst in itertools.pairwise(ranks):
+            begins.append(max(since, float(waits[src, dst])))
+            since = begins[-1] + float(length[src, dst])
+            used = ways.links[src, dst]
+            # Links that cannot be overloaded would only keep later chunks from gaps before their turn.
+            used = used[ways.can_queue[used]]
+            free[used] = since if backwards else begins[-1] + busy[used]
+        paths.append(Path(ranks, tuple(begins)))
+    return paths
+
+
+def _earliest(waits: Floats, length: Floats, root: int, target: int) -> tuple[int, ...]:
+    """Return the ranks of the path that arrives first, where arcs are free from given times on."""
+    n = len(waits)
+    arrival = np.full(n, np.inf)
+    arrival[root] = 0.0
+    before = np.full(n, -1, dtype=np.int64)
+    waiting = arrival.copy()
+    while True:
+        near = int(waiting.argmin())
+        if not np.isfinite(waiting[near]):
+            msg = f"no path leads from rank {root} to rank {target}; check the directions of the links"
+            raise InfeasibleError(msg)
+        if near == target:
+            break
+        waiting[near] = np.inf
+        there = np.maximum(arrival[near], waits[near]) + length[near]
+        # Of equals the path of fewer transfers, found first, stays.
+        sooner = there < arrival * (1.0 - _EQUAL)
+        arrival[sooner], waiting[sooner], before[sooner] = there[sooner], there[sooner], near
+    path = [target]
+    while path[-1] != root:
+        path.append(int(before[path[-1]]))
+    return tuple(reversed(path))

@@ -17,6 +17,10 @@ from syccl.solve.timing import PIECE_ORDER_WEIGHT, Rows, Timed
 Longs = NDArray[np.int64]
 
 
+_ROWS_LISTED = 10_000
+"""Mirrored transfers up to which other orders than the mirrored one are tried."""
+
+
 class _Step(NamedTuple):
     """One transfer of a tree, with the transfer of the same tree that it waits for, or -1."""
 
@@ -115,8 +119,8 @@ def sequenced(rows: Rows, shop: JobShop, start_s: Sequence[float]) -> Timed:
     return Timed(rows, in_order(shop, order), shop)
 
 
-def mirrored(timed: Timed) -> Timed:
-    """Return the same transfers run backwards: sums that flow to the root, in the mirrored order.
+def mirrored(timed: Timed, *, reduces: bool) -> Timed:
+    """Return the same transfers run backwards, in the mirrored order; ``reduces`` makes them sums.
 
     What took a link last takes it first. Where all transfers of a link have one alpha the time stays the same.
     """
@@ -133,10 +137,13 @@ def mirrored(timed: Timed) -> Timed:
         rows.dst[::-1],
         rows.src[::-1],
         [height[piece] - stage for piece, stage in zip(rows.piece[::-1], rows.stage[::-1], strict=True)],
-        [True] * len(rows.piece),
+        [reduces] * len(rows.piece),
         after,
     )
     turned = JobShop(shop.uses[::-1], shop.latency_s[::-1], after)
     begins = [-timed.arrival_s(last - row) for row in range(last + 1)]
     order = sorted(range(last + 1), key=lambda row: (begins[row], row))
-    return Timed(backwards, in_order(turned, order), turned)
+    timings = [in_order(turned, order), list_schedule(turned, [-begin for begin in begins])]
+    if last < _ROWS_LISTED:
+        timings.append(listed(backwards, turned, 1 + max(rows.piece, default=0)).timing)
+    return Timed(backwards, min(timings, key=lambda timing: timing.makespan_s), turned)
