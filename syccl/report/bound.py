@@ -66,7 +66,7 @@ def bound_table(answer: BoundAnswer) -> Table:
         ("bandwidth", microseconds(bound.bandwidth_s * US)),
         ("latency", microseconds(bound.latency_s * US)),
         ("combined", microseconds(bound.combined_s * US)),
-        ("time windows", microseconds(bound.window_s * US) if bound.window_s else "no more than the others"),
+        ("time windows", microseconds(bound.window_s * US) if bound.window_s else "-"),
         ("cut", cut_words(bound.cut, topology)),
     ]
     return Table(rows)
