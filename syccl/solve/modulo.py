@@ -12,6 +12,7 @@ References
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from dataclasses import dataclass
 from random import Random
@@ -20,6 +21,8 @@ from syccl.solve.list_schedule import JobShop, tails
 
 _TICKS = 1 << 20
 """Ticks of one period: times are whole numbers, so that intervals that touch do not overlap."""
+_ROUNDING = 64
+"""Ticks that rounding may add up to over the hops of a tree."""
 _TRIES = 16
 """Placements per job, ejected ones included, before the period is given up."""
 _LONGER = (1.0, 1.02, 1.05, 1.1, 1.17, 1.25, 1.4, 1.6, 2.0)
@@ -106,7 +109,7 @@ class _Faces:
         ready = [0.0] * len(self.need)
         for job, after in enumerate(self.shop.after):
             ready[job] = max((ready[before] + self.shop.duration_s(before) for before in after), default=0.0)
-        return [int(seconds / self.tick) % _TICKS for seconds in ready]
+        return [math.ceil(seconds / self.tick) % _TICKS for seconds in ready]
 
     def _conflicts(self, job: int, phase: int) -> set[int]:
         """Return the jobs that overlap with a job at a phase."""
@@ -154,7 +157,8 @@ class _Faces:
         makespan = 0.0
         for job, after in enumerate(self.shop.after):
             ready = max((start[before] + self.shop.duration_s(before) for before in after), default=0.0)
-            turns = max(0.0, ready / self.period_s - self.phase[job] / _TICKS - 1e-9)
-            start.append((-(-turns // 1) + self.phase[job] / _TICKS) * self.period_s)
+            # A start may be early by the rounding of the hops before it, not late by a whole period.
+            turns = math.ceil(max(0.0, ready / self.period_s - (self.phase[job] + _ROUNDING) / _TICKS))
+            start.append(max(ready, (turns + self.phase[job] / _TICKS) * self.period_s))
             makespan = max(makespan, start[job] + self.shop.duration_s(job))
         return Round(start, self.period_s, makespan)
