@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syccl.bounds.window import proven, sharper, windows
+from syccl.bounds.window import THOROUGH, proven, sharper, windows
 from syccl.collective import OPS
 from syccl.proof import Certificate
 from syccl.topology import Topology
@@ -29,7 +29,7 @@ def sharp_certificate(
     topology: Topology, size: int, parts: tuple[tuple[int, ...], ...], *, start_ps: int = 0
 ) -> Certificate:
     """The proof of an allreduce's bound with the rows of a partition."""
-    programs = windows(topology, "allreduce", 0)
+    programs = windows(topology, "allreduce", 0, THOROUGH)
     assert programs is not None
     programs = sharper(programs, parts)
     assert programs is not None

@@ -37,6 +37,9 @@ _FINE = 0.8
 _PROGRAMS = 4
 """So many programs of the largest size may be solved in one search, or more smaller ones."""
 
+_SHARP = 2
+"""The same with the rows of a partition: such programs take longer."""
+
 _TOLERANCE = 5e-4
 _STEPS = 10
 _GROWTH = 0.25
@@ -110,7 +113,7 @@ class Windows:
         def at(horizon: int) -> Solved | None:
             return None if clock.is_over() else self.at(horizon)
 
-        return latest_short(at, payload, start, work=_PROGRAMS * self.most)
+        return latest_short(at, payload, start, work=(_SHARP if self.completion else _PROGRAMS) * self.most)
 
 
 def _solved(grid: Grid, program: LinearProgram, layout: Layout) -> Solved | None:
