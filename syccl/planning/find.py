@@ -9,10 +9,11 @@ from syccl.clock import Clock
 from syccl.optimize.status import Status
 from syccl.planning.exchange import exchange_plans
 from syccl.planning.fanout import fanout_plans
+from syccl.planning.nearest import nearest_plans
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
 from syccl.planning.spread import spread_plans
-from syccl.planning.staged import nearest_plans, staged_plans
+from syccl.planning.staged import staged_plans
 from syccl.planning.trees import SOLVED, combined_plans, routed_plans, solved_plans
 from syccl.sketch.model import Hop, Piece
 from syccl.sketch.price import Pricing

@@ -87,6 +87,8 @@ class _Search:
         for parts in _PARTS:
             for seed in self._best(parts // 2)[:_SEEDS]:
                 self._climb({family: 2 * share for family, share in seed.shares})
+        for seed in self._best(_PARTS[-1])[:_SEEDS]:
+            self.seconds({family: 2 * share for family, share in seed.shares})
         return sorted(
             (Mix(shares, seconds) for shares, seconds in self.known.items()),
             key=lambda mix: (mix.seconds, mix.parts, mix.shares),

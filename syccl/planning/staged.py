@@ -5,22 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from syccl.planning.mixes import Mix, dealt, search_mixes
 from syccl.planning.problem import MAX_CHUNKS, Plan, Problem, make_plan
 from syccl.sketch.families import Family, spreading_family, summing_family
 from syccl.sketch.grid import grids
-from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
+from syccl.sketch.model import Hop
 from syccl.sketch.search import Sketch, spreading_sketches, summing_sketches, word_sketches
+from syccl.solve.polish import polished
 
-_ROOTS_OF_TREES = 64
 _LARGEST_SKETCH = 5_000_000
 """Images of all hops of a sketch above which it is left out."""
 _ROWS_OF_MIX, _ROWS_OF_PLANS = 4_000, 12_000
 _CHUNKS_WANTED = 64
 """Where elements cannot be cut evenly in so many chunks, they are not."""
+_POLISHED, _TRIES = 3, 8
+_GOOD_ENOUGH = 1.01
+"""Plans that are timed under better priorities, how many are tried, and how near the bound none is looked for."""
 _MIXES_TIMED = 6
 _FEW_PARTS = (1, 2)
 _MIXES_OF_FEW_PARTS = 4
@@ -41,7 +43,17 @@ def staged_plans(problem: Problem) -> list[Plan]:
         if rows <= min(rows_left, _ROWS_OF_MIX) and _cuts(problem, families, mix):
             rows_left -= rows
             made.append(_plan(problem, families, mix))
-    return made
+    return _with_polish(problem, made)
+
+
+def _with_polish(problem: Problem, made: Sequence[Plan]) -> list[Plan]:
+    """Return plans, the fastest ones under better priorities."""
+    fastest = sorted(range(len(made)), key=lambda i: (made[i].seconds, i))[:_POLISHED]
+    plans = list(made)
+    for i in fastest:
+        timed = polished(made[i].timed, made[i].pieces, tries=_TRIES, good_enough_s=_GOOD_ENOUGH * problem.bound_s)
+        plans[i] = replace(made[i], timed=timed)
+    return plans
 
 
 def _picked(mixes: Sequence[Mix]) -> list[Mix]:
@@ -116,43 +128,6 @@ def _cuts(problem: Problem, families: Sequence[Family], mix: Mix) -> bool:
     even = problem.elements & -problem.elements
     is_even = problem.elements % chunks == 0 or (even < _CHUNKS_WANTED and chunks * _CHUNKS_WANTED <= problem.elements)
     return is_even and chunks & (chunks - 1) == 0
-
-
-def nearest_plans(problem: Problem) -> list[Plan]:
-    """Return plans of the fewest pieces over trees of least latency; allreduce at the roots that are nearest to all."""
-    count = problem.piece_counts[0]
-    roots = problem.root_ranks[:_ROOTS_OF_TREES]
-    inward = {root: _nearest_tree(problem, root, inward=True) for root in roots} if problem.op.reduces else {}
-    outward = {root: _nearest_tree(problem, root, inward=False) for root in roots} if problem.op.target == "all" else {}
-    if problem.sums_everywhere:
-        central = sorted(roots, key=lambda root: (inward[root][1] + outward[root][1], root))
-        chosen = [central[i % len(central)] for i in range(count)]
-        pieces = [Piece(root, both_trees(root, inward[root][0], outward[root][0]), "nearest") for root in chosen]
-    elif len(roots) < problem.roots:
-        return []
-    else:
-        trees = {root: in_tree(root, inward[root][0]) if inward else out_tree(root, outward[root][0]) for root in roots}
-        pieces = [Piece(root, trees[root], "nearest") for _ in range(count) for root in roots]
-    return [make_plan(problem, "trees of least latency", tuple(pieces), count)]
-
-
-def _nearest_tree(problem: Problem, root: int, *, inward: bool) -> tuple[dict[int, int], float]:
-    """Return the tree of least latency from (or to) a rank as child -> parent, and seconds to its farthest rank."""
-    q = problem.quotient
-    latency = np.where(problem.ground.routed, q.class_latencies_s[q.arc_class], np.inf)
-    if inward:
-        latency = latency.T
-    reached = np.full(q.ranks, np.inf)
-    reached[root] = 0.0
-    parent: dict[int, int] = {}
-    waiting = set(range(q.ranks))
-    while waiting:
-        near = min(waiting, key=lambda rank: (reached[rank], rank))
-        waiting.remove(near)
-        for rank in sorted(waiting):
-            if reached[near] + latency[near, rank] < reached[rank]:
-                reached[rank], parent[rank] = reached[near] + latency[near, rank], near
-    return parent, float(reached.max())
 
 
 def _serves(problem: Problem, hops: Sequence[Hop]) -> bool:
