@@ -17,6 +17,7 @@ import numpy as np
 from syccl.planning.problem import Problem
 from syccl.sketch.families import Family
 from syccl.solve.list_schedule import JobShop, list_schedule, tails
+from syccl.solve.polish import backwards_after
 from syccl.solve.timing import job_shop, rows_of
 
 _PARTS = (4, 8, 16)
@@ -67,15 +68,21 @@ def dealt(shares: Sequence[tuple[int, int]]) -> list[int]:
     return [family for _, family in sorted(turns)]
 
 
-def search_mixes(problem: Problem, families: Sequence[Family]) -> list[Mix]:
-    """Return mixes of families, the fastest on the coarse machine first."""
-    return _Search(problem, families).run()
+def search_mixes(problem: Problem, families: Sequence[Family], *, backwards: bool = False) -> list[Mix]:
+    """Return mixes of families, the fastest on the coarse machine first.
+
+    Parameters
+    ----------
+    backwards
+        Run all jobs backwards in time: list schedules then fill the end well instead of the start.
+    """
+    coarse = _coarse(problem, families)
+    return _Search(problem.size_bytes, [_backwards(one) for one in coarse] if backwards else coarse).run()
 
 
 class _Search:
-    def __init__(self, problem: Problem, families: Sequence[Family]) -> None:
-        self.size = problem.size_bytes
-        self.coarse = _coarse(problem, families)
+    def __init__(self, size_bytes: int, coarse: list[_Coarse]) -> None:
+        self.size, self.coarse = size_bytes, coarse
         self.jobs_left = _JOBS
         self.known: dict[tuple[tuple[int, int], ...], float] = {}
 
@@ -167,6 +174,11 @@ class _Search:
                 moved[source] -= min(step, counts[source])
                 moved[target] = moved.get(target, 0) + min(step, counts[source])
                 yield moved
+
+
+def _backwards(one: _Coarse) -> _Coarse:
+    after = backwards_after(one.after)
+    return _Coarse(one.uses[::-1], one.latency_s[::-1], after)
 
 
 def _coarse(problem: Problem, families: Sequence[Family]) -> list[_Coarse]:

@@ -120,10 +120,7 @@ def _central_pieces(problem: Problem, roots: Sequence[int], count: int) -> list[
 
 def _twin_pieces(problem: Problem, roots: Sequence[int], count: int) -> list[Piece]:
     """Return pieces that are summed at two neighbours, a half of the ranks each, exchanged, and spread from both."""
-    costs = _Paths(problem, count).costs()
-    n = problem.quotient.ranks
-    if n < 3:
-        return []
+    costs, n = _Paths(problem, count).costs(), problem.quotient.ranks
     into = np.array([_shortest(costs, v, inward=True)[1] for v in range(n)])
     out = np.array([_shortest(costs, v, inward=False)[1] for v in range(n)])
     pairs = []

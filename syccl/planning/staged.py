@@ -20,12 +20,12 @@ _LARGEST_SKETCH = 5_000_000
 _ROWS_OF_MIX, _ROWS_OF_PLANS = 4_000, 12_000
 _CHUNKS_WANTED = 64
 """Where elements cannot be cut evenly in so many chunks, they are not."""
-_POLISHED, _TRIES = 3, 8
+_POLISHED, _TRIES = 2, 8
 _GOOD_ENOUGH = 1.01
 """Plans that are timed under better priorities, how many are tried, and how near the bound none is looked for."""
 _MIXES_TIMED = 6
-_FEW_PARTS = (1, 2)
-_MIXES_OF_FEW_PARTS = 4
+_FEW_PARTS = (1, 2, 4, 8)
+_MIXES_OF_FEW_PARTS = 3
 _ALONE = 2
 _PARTS_ALONE = (2, 4, 8)
 
@@ -38,7 +38,10 @@ def staged_plans(problem: Problem) -> list[Plan]:
     made: list[Plan] = []
     rows_left = _ROWS_OF_PLANS
     mixes = search_mixes(problem, families)
-    for mix in _picked(mixes) + (_pure(mixes) if problem.most_hops is not None else []):
+    picked = _picked(mixes) + (_pure(mixes) if problem.most_hops is not None else [])
+    if not problem.op.reduces:
+        picked = _picked(search_mixes(problem, families, backwards=True)) + picked
+    for mix in dict.fromkeys(picked):
         rows = _rows(families, mix)
         if rows <= min(rows_left, _ROWS_OF_MIX) and _cuts(problem, families, mix):
             rows_left -= rows
@@ -48,18 +51,18 @@ def staged_plans(problem: Problem) -> list[Plan]:
 
 def _with_polish(problem: Problem, made: Sequence[Plan]) -> list[Plan]:
     """Return plans, the fastest ones under better priorities."""
-    fastest = sorted(range(len(made)), key=lambda i: (made[i].seconds, i))[:_POLISHED]
-    plans = list(made)
-    for i in fastest:
-        timed = polished(made[i].timed, made[i].pieces, tries=_TRIES, good_enough_s=_GOOD_ENOUGH * problem.bound_s)
-        plans[i] = replace(made[i], timed=timed)
+    plans, good = list(made), _GOOD_ENOUGH * problem.bound_s
+    for tries, count in ((1, 0 if problem.sums_everywhere else len(made)), (_TRIES, _POLISHED)):
+        for i in sorted(range(len(plans)), key=lambda i: (plans[i].seconds, i))[:count]:
+            timed = polished(plans[i].timed, plans[i].pieces, tries=tries, good_enough_s=good)
+            plans[i] = replace(plans[i], timed=timed)
     return plans
 
 
 def _picked(mixes: Sequence[Mix]) -> list[Mix]:
     """Return the mixes to be timed hop by hop: the fastest, and of few parts too, which programs prefer."""
     few = [mix for parts in _FEW_PARTS for mix in [m for m in mixes if m.parts == parts][:_MIXES_OF_FEW_PARTS]]
-    return list(dict.fromkeys([*mixes[:_MIXES_TIMED], *few]))
+    return list(dict.fromkeys([*few, *mixes[:_MIXES_TIMED]]))
 
 
 def _pure(mixes: Sequence[Mix]) -> list[Mix]:

@@ -53,10 +53,16 @@ def polished(timed: Timed, pieces: Sequence[Piece], *, tries: int, good_enough_s
 def backwards(shop: JobShop) -> list[float]:
     """Return priorities that follow a list schedule of the same jobs run backwards in time."""
     last = len(shop.uses) - 1
-    after: list[list[int]] = [[] for _ in shop.uses]
-    for job, before in enumerate(shop.after):
-        for earlier in before:
-            after[last - earlier].append(last - job)
-    back = JobShop(shop.uses[::-1], shop.latency_s[::-1], after)
+    back = JobShop(shop.uses[::-1], shop.latency_s[::-1], backwards_after(shop.after))
     timing: Timing = list_schedule(back, tails(back))
     return [timing.start_s[last - job] + shop.duration_s(job) for job in range(last + 1)]
+
+
+def backwards_after(after: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return what each job waits for when jobs run backwards in time, numbered from the last one."""
+    last = len(after) - 1
+    back: list[list[int]] = [[] for _ in after]
+    for job, before in enumerate(after):
+        for earlier in before:
+            back[last - earlier].append(last - job)
+    return back

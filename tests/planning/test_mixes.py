@@ -47,7 +47,7 @@ def test_small_allreduce_needs_no_more_hops_than_the_farthest_ranks_are_apart(
 ) -> None:
     problem, _ = problem_of(topology, "allreduce", size)
     best = min(plan.seconds for plan in staged_plans(problem))
-    assert problem.bound_s <= best <= most * problem.bound_s
+    assert problem.bound_s * (1 - 1e-9) <= best <= most * problem.bound_s
 
 
 def test_few_parts_are_among_the_plans() -> None:
