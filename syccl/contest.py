@@ -26,6 +26,9 @@ _CLOSE_ENOUGH = 1.01
 _LOWERED = 3
 _LOWERED_FOR_LATENCY = 8
 """Plans that are lowered; more where schedules say little about programs: at sizes where latency counts."""
+_HOPS_LOWERED, _LONG = 24_000, 12_000
+"""With so many hops lowered no further plan is; of plans longer than the second one wiring that fits is enough. Both
+keep the seconds down where there is no symmetry."""
 _TIMED = 3
 """Plans whose schedules are made and timed where no program is wanted."""
 _HOPELESS = 1.5
@@ -103,7 +106,8 @@ def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress
         tried[id(plan)] = candidate
         if lowered is not None:
             fitting.append((plan, lowered))
-            if rules.clock.is_over() or len(fitting) >= rounds:
+            long_enough = sum(_hops(plan) for plan, _ in fitting) >= _HOPS_LOWERED
+            if rules.clock.is_over() or len(fitting) >= rounds or long_enough:
                 break
     if not fitting:
         broken = next((way.limit for one in tried.values() for way in one.lowerings if way.limit), _TOO_LONG)
@@ -170,9 +174,21 @@ def _by_chunks(fitting: Sequence[Plan]) -> list[Plan]:
 
 
 def _is_short_enough(problem: Problem, plan: Plan) -> bool:
-    """Return whether a program can hold the sends and receives of an average rank."""
-    hops = 2 * sum(piece.rows for piece in plan.pieces) // problem.roots
-    return problem.most_hops is None or hops <= problem.most_hops
+    """Return whether a program can hold the sends and receives of the busiest rank."""
+    if problem.most_hops is None:
+        return True
+    least = problem.group.ranks.min(axis=0).tolist()
+    steps: Counter[int] = Counter()
+    for piece in plan.pieces:
+        for number in set(piece.leaders or range(len(piece.hops))):
+            hop = piece.hops[number]
+            steps[least[hop.src]] += 1
+            steps[least[hop.dst]] += 1
+    return max(steps.values(), default=0) <= problem.most_hops
+
+
+def _hops(plan: Plan) -> int:
+    return sum(piece.rows for piece in plan.pieces)
 
 
 def _scheduled(problem: Problem, plan: Plan) -> Schedule:
@@ -198,6 +214,8 @@ def _lowerings(problem: Problem, rules: Rules, plan: Plan) -> tuple[Lowered | No
         tried.append(Lowering(channels, seconds, limit))
         if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
             best = lowered
+        if best is not None and _hops(plan) > _LONG:
+            break
     exact = schedule_time(schedule, size_bytes=size).seconds
     return best, replace(_candidate(problem, plan), schedule_s=exact, lowerings=tuple(tried))
 

@@ -67,7 +67,7 @@ def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target
 def wirings(
     schedule: Schedule, protocol: Protocol, target: Target, *, size_bytes: int, about_s: float
 ) -> tuple[Wiring, ...]:
-    """Return the wirings worth trying.
+    """Return the wirings worth trying; none where the rows of a connection need more channels than a rank has blocks.
 
     Parameters
     ----------
@@ -85,6 +85,8 @@ def wirings(
     copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
     ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
     most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
+    if math.ceil(longest) > most:
+        return ()
     base = 1 << (needed - 1).bit_length()
     if about_s < _SHORT_S:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base)})

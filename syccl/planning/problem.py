@@ -24,8 +24,8 @@ LATENCY_RULES = 4.0
 _LATENCY_MATTERS = 50.0
 _PIECES_WANTED = 8
 ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 64_000, 32_000, 16_000
-"""Hops of the longest plan without much symmetry: of one that is no program, of one that is lowered, and of one whose
-trees are grown rank by rank because some island is no switch."""
+"""Hops of the longest plan without much symmetry: of one that is no program, of an allreduce that is lowered, and of
+one whose trees are grown rank by rank because some island is no switch, or of which several shapes are lowered."""
 BANDWIDTH_RULES = 20.0
 """Above this many latency bounds a bandwidth bound makes few pieces pointless."""
 _FEW_ROOTS, _VERY_FEW_ROOTS = 8, 2
@@ -149,7 +149,9 @@ class Problem:
             return _ROWS_OF_PLAN
         if not all(self.ground.is_switch):
             return ROWS_OF_RANKS
-        return ROWS_OF_SCHEDULE if self.most_hops is None else ROWS_OF_PROGRAM
+        if self.most_hops is None:
+            return ROWS_OF_SCHEDULE
+        return ROWS_OF_PROGRAM if self.sums_everywhere else ROWS_OF_RANKS
 
     @cached_property
     def piece_counts(self) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ _ROWS_IN_ALL = 12_000
 """Hops that one search may route, over all its plans: bounds the time of planning."""
 _ROWS_ROUTED = 3_000
 """Hops of the longest plan whose trees are routed one by one."""
-_ROUTED_COUNTS, _LONG_COUNTS = 3, 2
+_ROUTED_COUNTS = 3
 _ROWS_AT_FIRST, _CLOSE_ENOUGH = 6_000, 0.03
 """Where no program is wanted, plans begin with so many hops and grow until a schedule is this near to the bound."""
 _SOLVED_COUNTS = 2
@@ -43,7 +43,7 @@ def routed_plans(problem: Problem) -> Iterable[Plan]:
     if problem.wants_many_rows and problem.most_hops is None:
         yield from _growing_plans(problem)
         return
-    budget = 2 * problem.longest_plan if problem.wants_many_rows else _ROWS_IN_ALL
+    budget = 3 * problem.longest_plan if problem.wants_many_rows else _ROWS_IN_ALL
     for count in _routed_counts(problem):
         for ground, shape in itertools.product(problem.grounds, (Shape(), Shape(relays=3), Shape(wave="star"))):
             if not _is_worth(problem, ground, count, shape) or (problem.rows(count) > budget and count > 1):
@@ -77,8 +77,7 @@ def _routed_counts(problem: Problem) -> list[int]:
     most = problem.longest_plan if problem.wants_many_rows else _ROWS_ROUTED
     counts = [c for c in problem.piece_counts if problem.rows(c) <= most or c <= FEW_PIECES]
     if problem.bandwidth_s > BANDWIDTH_RULES * problem.latency_s:
-        last = _LONG_COUNTS if problem.wants_many_rows else _ROUTED_COUNTS
-        counts = sorted({*counts[:1], *counts[-last:]})
+        counts = sorted({*counts[:1], *counts[-_ROUTED_COUNTS:]})
     return counts[::-1] or [1]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.sketch.ground import Ground, Longs
-from syccl.sketch.islandwise import Terms
+from syccl.sketch.islandwise import Terms, best_pair
 from syccl.sketch.model import Hop
 from syccl.sketch.shape import (
     DEPTH,
@@ -30,6 +30,9 @@ from syccl.sketch.shape import (
 Floats = NDArray[np.float64]
 
 _STEEPNESS = 40.0
+_HALF, _HALF_LIMIT = 0.525, 1.0
+"""Share of a link that one half of an allreduce should load at most, and the exponent at which its price stays: where
+one half must load a link more than that, nothing else shall suffer."""
 _CONNECTION_SHARE = 64e9
 """Soft capacity of one connection, bytes/s: four thread blocks of 20 GB/s, one fifth spare."""
 _FEW_COPIES = 4
@@ -68,6 +71,7 @@ class TreeRouter:
         self.load = np.zeros(len(q.capacities))
         self.use = np.zeros(len(q.route_start) - 1)
         self.room = q.capacities * self.unit_bound
+        self.half_load = [np.zeros(len(self.load)), np.zeros(len(self.load))]
         self.scale = 0.3 / float(q.capacities.min())
 
     @cached_property
@@ -75,11 +79,17 @@ class TreeRouter:
         """Whether trees are chosen at prices that stay: islands are switches and there is hardly any symmetry."""
         return self.ground.quotient.group.order <= _FEW_COPIES and all(self.ground.is_switch)
 
-    def prices(self) -> Floats:
-        """Return the cost of one transfer of every arc class, shape ``(classes,)``."""
+    def prices(self, *, inward: bool | None = None) -> Floats:
+        """Return the cost of one transfer of every arc class, shape ``(classes,)``.
+
+        ``inward`` says in which half of an allreduce, where links should be as busy in one half as in the other.
+        """
         q = self.ground.quotient
         fill = np.minimum(_STEEPNESS * (self.load / self.room - 1.0), 60.0)
         link = (np.exp(fill) + 1e-3) / q.capacities
+        if inward is not None:
+            half = self.half_load[inward] / (_HALF * self.room) - 1.0
+            link += np.exp(np.minimum(_STEEPNESS * half, _HALF_LIMIT)) / q.capacities
         busy = np.minimum(_STEEPNESS * (self.use / (_CONNECTION_SHARE * self.unit_bound) - 1.0), 60.0)
         cost: Floats = q.class_sums(link) + np.exp(busy) / _CONNECTION_SHARE
         return cost
@@ -91,22 +101,18 @@ class TreeRouter:
 
     def count_pair(self, pair: TreePair, sign: float) -> None:
         """Add (or take out) the load of trees."""
-        sources: list[int] = []
-        targets: list[int] = []
         if pair.inward:
-            sources += pair.inward.keys()
-            targets += pair.inward.values()
+            self.half_load[True] += self._add(list(pair.inward.keys()), list(pair.inward.values()), sign)
         if pair.outward:
-            sources += pair.outward.values()
-            targets += pair.outward.keys()
-        if sources:
-            self._add(sources, targets, sign)
+            self.half_load[False] += self._add(list(pair.outward.values()), list(pair.outward.keys()), sign)
 
-    def _add(self, sources: list[int], targets: list[int], sign: float) -> None:
+    def _add(self, sources: list[int], targets: list[int], sign: float) -> Floats:
         q = self.ground.quotient
         kinds = q.arc_class[sources, targets]
         self.use += sign * np.bincount(kinds, minlength=len(self.use))
-        self.load += sign * q.class_loads(kinds)
+        load: Floats = sign * q.class_loads(kinds)
+        self.load += load
+        return load
 
     def tree(self, root: int, wave: int, *, inward: bool = False) -> dict[int, int]:
         """Return a spanning tree from ``root`` as child -> parent at current prices, its load added.
@@ -114,8 +120,7 @@ class TreeRouter:
         ``inward`` prices the arcs from child to parent, for reductions.
         """
         if self.is_steady:
-            terms = self._terms(inward=inward)
-            parent = terms.tree(root, wave, terms.feeding(root, wave))
+            parent = self._terms(inward=inward).tree(root, wave)
             if len(parent) == self.ground.quotient.ranks - 1:
                 self.count_pair(TreePair(root, parent, None) if inward else TreePair(root, None, parent), 1.0)
                 return parent
@@ -130,10 +135,8 @@ class TreeRouter:
     def pair(self, roots: Sequence[int], wave: int) -> TreePair:
         """Return an in-tree and an out-tree at the root where both together cost least, their load added."""
         if self.is_steady:
-            into, out = self._terms(inward=True), self._terms(inward=False)
-            ways = {root: (into.feeding(root, wave), out.feeding(root, wave)) for root in roots}
-            root = min(roots, key=lambda root: ways[root][0].cost + ways[root][1].cost)
-            pair = TreePair(root, into.tree(root, wave, ways[root][0]), out.tree(root, wave, ways[root][1]))
+            into, out = (self._terms(inward=inward, halves=True) for inward in (True, False))
+            pair = TreePair(*best_pair(into, out, np.asarray(roots), wave))
             if all(tree is not None and len(tree) == self.ground.quotient.ranks - 1 for tree in pair[1:]):
                 self.count_pair(pair, 1.0)
                 return pair
@@ -149,8 +152,9 @@ class TreeRouter:
         self.count_pair(best, 1.0)
         return best
 
-    def _terms(self, *, inward: bool) -> Terms:
-        return Terms.at(self.ground, self.shape, self.scale, (self.prices(), self.use), inward=inward)
+    def _terms(self, *, inward: bool, halves: bool = False) -> Terms:
+        price = self.prices(inward=inward if halves else None)
+        return Terms.at(self.ground, self.shape, self.scale, (price, self.use), inward=inward)
 
 
 class _Grower:

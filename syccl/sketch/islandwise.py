@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from syccl.sketch.ground import Ground
+from syccl.sketch.ground import Ground, Longs
 from syccl.sketch.shape import (
     DEPTH,
     DETOUR,
@@ -36,7 +36,7 @@ _TIES = 97
 
 
 class Feeding(NamedTuple):
-    """Which island feeds which, in the order in which they are entered, and what the tree costs."""
+    """Which island feeds which, in the order in which they are entered, and what all but the first island cost."""
 
     cost: float
     pairs: list[tuple[int, int]]
@@ -91,16 +91,15 @@ class Terms:
         matrix[~(ground.allowed.T if inward else ground.allowed)] = np.inf
         return cls(ground, shape, scale, inward, star, arcs.tolist(), pairs.tolist(), matrix)
 
-    def feeding(self, root: int, wave: int) -> Feeding:
-        """Return how islands feed one another in the cheapest tree from ``root``, by Prim's algorithm."""
+    def feeding(self, home: int, wave: int) -> Feeding:
+        """Return how islands feed one another in the cheapest tree from island ``home``, by Prim's algorithm."""
         islands, scale, pairs = len(self.ground.islands), self.scale, self.pairs
-        home = int(self.ground.island_of[root])
         preferred = _preferred(islands, home, wave % islands, self.shape.wave)
         extra = {home: 0.0}
         depth = {home: 0}
         waiting = [island for island in range(islands) if island != home]
         made: list[tuple[int, int]] = []
-        total = float(self.star[root])
+        total = 0.0
         while waiting:
             best, over, entered = np.inf, -1, -1
             for island in waiting:
@@ -119,8 +118,12 @@ class Terms:
             waiting.remove(entered)
         return Feeding(total, made)
 
-    def tree(self, root: int, wave: int, feeding: Feeding) -> dict[int, int]:
-        """Return the tree as child -> parent; ranks that no allowed arc reaches are left out."""
+    def tree(self, root: int, wave: int) -> dict[int, int]:
+        """Return the cheapest tree as child -> parent; ranks that no allowed arc reaches are left out."""
+        return self.fed(root, wave, self.feeding(int(self.ground.island_of[root]), wave))
+
+    def fed(self, root: int, wave: int, feeding: Feeding) -> dict[int, int]:
+        """Return the tree in which islands feed one another in a given way."""
         ground, relays = self.ground, self.shape.relays
         home = int(ground.island_of[root])
         parent = star_parents(root, ground.islands[home], wave, relays)
@@ -159,6 +162,17 @@ class Terms:
     def cheapest_parents(self) -> NDArray[np.int64]:
         """Cheapest parent of each rank, shape ``(ranks,)``."""
         return np.asarray(self.matrix.argmin(axis=0))
+
+
+def best_pair(into: Terms, out: Terms, roots: Longs, wave: int) -> tuple[int, dict[int, int], dict[int, int]]:
+    """Return the root where an in-tree and an out-tree cost least together, and both trees."""
+    homes = into.ground.island_of[roots]
+    ways = {home: (into.feeding(home, wave), out.feeding(home, wave)) for home in dict.fromkeys(homes.tolist())}
+    fed = np.array([ways[home][0].cost + ways[home][1].cost for home in homes.tolist()])
+    tie = into.scale * NOISE * ((np.arange(len(roots)) * 31 + wave * 17) % _TIES) / _TIES
+    best = int(np.argmin(fed + into.star[roots] + out.star[roots] + tie))
+    root, (inward, outward) = int(roots[best]), ways[int(homes[best])]
+    return root, into.fed(root, wave, inward), out.fed(root, wave, outward)
 
 
 @lru_cache(maxsize=1024)
