@@ -8,6 +8,7 @@ that it holds whatever the solver's accuracy.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,9 @@ def concurrent_rate(network: Network, group: Group) -> float | None:
     if len(sources) * links > _LARGEST:
         return None
     _, orbit = np.unique(group.links.min(axis=0), return_inverse=True)
-    prices = _prices(network, sources, weights, orbit)
+    wanted = np.ones((len(sources), network.ranks))
+    wanted[np.arange(len(sources)), sources] = 0.0
+    prices = _prices(network, weights, wanted, orbit, sources=sources)
     if prices is None:
         return None
     paid = sum(
@@ -47,8 +50,43 @@ def concurrent_rate(network: Network, group: Group) -> float | None:
     return float(network.rates @ prices) / (paid * (1.0 - _SLACK)) if paid > 0 else None
 
 
-def _prices(network: Network, sources: list[int], weights: Floats, orbit: NDArray[np.int64]) -> Floats | None:
-    """Return link prices from the duals of the flow program, equal on every orbit; one unit a pair."""
+def matrix_seconds(network: Network, table: NDArray[np.int64]) -> float | None:
+    """Return a time that no schedule of alltoallv can beat, seconds; None where the program is too large.
+
+    Parameters
+    ----------
+    table
+        Bytes from each rank (row) to each rank, the diagonal left out; shape ``(ranks, ranks)``.
+    """
+    sources = np.flatnonzero(table.sum(axis=1))
+    if not len(sources) or len(sources) * len(network.rates) > _LARGEST:
+        return None
+    unit = float(table.max())
+    links = len(network.rates)
+    prices = _prices(network, np.ones(len(sources)), table[sources] / unit, np.arange(links), sources=sources)
+    if prices is None:
+        return None
+    paid = sum(float(_distances(network, prices, s)[network.gpus] @ table[s]) for s in sources.tolist())
+    return paid * (1.0 - _SLACK) / float(network.rates @ prices)
+
+
+def _prices(
+    network: Network,
+    weights: Floats,
+    wanted: Floats,
+    orbit: NDArray[np.int64],
+    *,
+    sources: Sequence[int] | NDArray[np.int64],
+) -> Floats | None:
+    """Return link prices from the duals of the flow program, equal on every orbit.
+
+    Parameters
+    ----------
+    weights
+        How many ranks each source stands for.
+    wanted
+        Units that each source has for each rank, none for itself; shape ``(sources, ranks)``.
+    """
     links, nodes, count = len(network.rates), network.nodes, len(sources)
     orbits = int(orbit.max()) + 1
     size = np.bincount(orbit)
@@ -63,9 +101,8 @@ def _prices(network: Network, sources: list[int], weights: Floats, orbit: NDArra
     ]
     values = [np.ones(len(column)), -np.ones(len(column)), weights[source] / size[orbit[link]], -capacity]
     demand = np.zeros((count, nodes))
-    demand[:, network.gpus] = 1.0
-    for i, rank in enumerate(sources):
-        demand[i, network.gpus[rank]] = -(network.ranks - 1.0)
+    demand[:, network.gpus] = wanted
+    demand[np.arange(count), network.gpus[np.asarray(sources)]] = -wanted.sum(axis=1)
     total = count * links + 1
     program = LinearProgram(
         objective=np.append(np.zeros(count * links), 1.0),

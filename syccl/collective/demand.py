@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,9 @@ OPS: dict[str, Op] = {
     )
 }
 
+ALLTOALLV = Op("alltoallv", "pair", "pair", "(n-1)/n")
+"""Alltoall whose pairs of ranks have different amounts to move, stated by a matrix."""
+
 
 def op_named(name: str) -> Op:
     """Return the collective of that name (``reduce_scatter`` and ``all_gather`` spellings are read too).
@@ -66,9 +70,10 @@ def op_named(name: str) -> Op:
     InputError
         When there is no such collective.
     """
-    op = OPS.get(name.lower().replace("_", "").replace("-", ""))
+    known = {**OPS, ALLTOALLV.name: ALLTOALLV}
+    op = known.get(name.lower().replace("_", "").replace("-", ""))
     if op is None:
-        msg = f"unknown collective {name!r}; choose one of {', '.join(OPS)}"
+        msg = f"unknown collective {name!r}; choose one of {', '.join(known)}"
         raise InputError(msg)
     return op
 
@@ -80,6 +85,14 @@ def busbw_factor(op: Op, ranks: int) -> float:
     return (2 if op.busbw_factor.startswith("2") else 1) * (ranks - 1) / ranks
 
 
+class Part(NamedTuple):
+    """A chunk of alltoallv: where it starts, where it must end, and its bytes."""
+
+    source: int
+    target: int
+    size_bytes: int
+
+
 @dataclass(frozen=True)
 class Demand:
     """A collective over ``ranks`` ranks, its buffer cut into ``chunks`` equal chunks.
@@ -88,16 +101,20 @@ class Demand:
     for allreduce, broadcast, reduce, alltoall and reducescatter, the receive buffer of one rank for allgather, and
     the root's larger buffer for gather and scatter. For alltoall there are ``chunks`` chunks *per sender*.
 
+    Chunks of alltoallv are unequal: ``parts`` lists them, and ``chunks`` counts them. Its size is that of the largest
+    send or receive buffer of any rank, which is nccl-tests' size of alltoall where all parts are equal.
+
     Raises
     ------
     InputError
-        When counts do not divide or the root is out of range.
+        When counts do not divide, the root is out of range, or parts are missing, out of range or not wanted.
     """
 
     op: Op
     ranks: int
     chunks: int
     root: int = 0
+    parts: tuple[Part, ...] = ()
 
     def __post_init__(self) -> None:
         """Check counts and root."""
@@ -107,17 +124,67 @@ class Demand:
         if not self.op.rooted and self.root != 0:
             msg = f"{self.op.name} has no root; root is {self.root}"
             raise InputError(msg)
+        if self.op == ALLTOALLV:
+            self._check_parts()
+            return
+        if self.parts:
+            msg = f"{self.op.name} has equal chunks; only alltoallv has parts"
+            raise InputError(msg)
         blocked = "block" in (self.op.source, self.op.target) or self.op.source == "pair"
         if self.chunks < 1 or (blocked and self.chunks % self.ranks):
             msg = f"{self.op.name} over {self.ranks} ranks cannot be cut into {self.chunks} chunks"
             raise InputError(msg)
 
+    def _check_parts(self) -> None:
+        if self.chunks != len(self.parts):
+            msg = f"alltoallv has {len(self.parts)} parts, but chunks is {self.chunks}"
+            raise InputError(msg)
+        for i, part in enumerate(self.parts):
+            if not (0 <= part.source < self.ranks and 0 <= part.target < self.ranks and part.size_bytes > 0):
+                msg = (
+                    f"part {i} of alltoallv ({part.size_bytes} bytes, {part.source}->{part.target}) must have at least "
+                    f"a byte and ranks from 0 to {self.ranks - 1}"
+                )
+                raise InputError(msg)
+
     @property
     def chunk_ids(self) -> int:
         """Number of distinct chunks in the whole job (alltoall: ``ranks * chunks``, else ``chunks``)."""
-        return self.chunks * (self.ranks if self.op.source == "pair" else 1)
+        return self.chunks * (self.ranks if self.op.source == "pair" and not self.is_unequal else 1)
+
+    @property
+    def is_unequal(self) -> bool:
+        """Whether chunks have sizes of their own."""
+        return self.op == ALLTOALLV
+
+    @cached_property
+    def matrix(self) -> NDArray[np.int64]:
+        """Bytes from each rank (row) to each rank by the parts of alltoallv, shape ``(ranks, ranks)``."""
+        table = np.zeros((self.ranks, self.ranks), dtype=np.int64)
+        if self.parts:
+            source, target, size = np.array(self.parts, dtype=np.int64).T
+            np.add.at(table, (source, target), size)
+        return table
+
+    def chunk_bytes(self, size_bytes: int) -> NDArray[np.float64]:
+        """Return the bytes of every chunk for a total size, shape ``(chunk_ids,)``.
+
+        Raises
+        ------
+        InputError
+            When the parts of alltoallv make another size.
+        """
+        if not self.is_unequal:
+            return np.full(self.chunk_ids, size_bytes / self.chunks)
+        own = int(max(self.matrix.sum(axis=0).max(), self.matrix.sum(axis=1).max()))
+        if own != size_bytes:
+            msg = f"the size of this alltoallv is {own} bytes, the largest buffer of its matrix, not {size_bytes}"
+            raise InputError(msg)
+        return np.array([part.size_bytes for part in self.parts], dtype=np.float64)
 
     def _ends(self, role: str, *, sender: bool) -> NDArray[np.int32]:
+        if self.is_unequal:
+            return np.array([part.source if sender else part.target for part in self.parts], dtype=np.int32)
         ids = np.arange(self.chunk_ids, dtype=np.int32)
         per_block = max(1, self.chunks // self.ranks)
         if role == "all":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.sketch.flows import PathPool, hops_along, price_paths, whole_pieces
@@ -11,6 +12,7 @@ from syccl.sketch.grow import TreeRouter
 from syccl.sketch.model import Piece
 from syccl.sketch.paths import route_paths
 from syccl.sketch.shape import Shape
+from syccl.solve.pressed import pressed_schedule
 
 _GOOD, _FAIR = 1.002, 1.01
 """Gaps to the bound below which nothing else is tried for the schedule's sake: with few pairs, with many."""
@@ -40,12 +42,19 @@ def exchange_plans(problem: Problem) -> Iterator[Plan]:
     pool = None if _is_good(problem, found) else _pool(problem, pairs)
     for count in _counts(problem):
         if pool is not None and not _is_good(problem, found):
-            found.append(make_plan(problem, "paths of a flow", whole_pieces(pool, problem.quotient, count), count))
+            found.append(_timed(problem, "paths of a flow", whole_pieces(pool, problem.quotient, count), count))
             yield found[-1]
         if problem.most_hops is not None or not _is_good(problem, found):
             for plan in _routed_plans(problem, pairs, count):
                 found.append(plan)
                 yield plan
+
+
+def _timed(problem: Problem, name: str, pieces: tuple[Piece, ...], count: int) -> Plan:
+    """Return pieces in the better of two orders: the longest way to go first, or the busiest ports first."""
+    plan = make_plan(problem, name, pieces, count)
+    pressed = pressed_schedule(plan.timed.shop)
+    return plan if plan.seconds <= pressed.makespan_s else replace(plan, timed=replace(plan.timed, timing=pressed))
 
 
 def _is_good(problem: Problem, found: Sequence[Plan]) -> bool:
@@ -72,7 +81,7 @@ def _direct(problem: Problem, pairs: Sequence[tuple[int, int]]) -> Plan | None:
     """Return the plan without relays; None where some pair has no route."""
     if not all(problem.ground.routed[pair] for pair in pairs):
         return None
-    return make_plan(problem, "direct", tuple(_piece(pair) for pair in pairs), 1)
+    return _timed(problem, "direct", tuple(_piece(pair) for pair in pairs), 1)
 
 
 def _piece(path: tuple[int, ...]) -> Piece:
@@ -96,7 +105,7 @@ def _routed_plans(problem: Problem, pairs: list[tuple[int, int]], count: int) ->
         router = TreeRouter(problem.ground, seconds * problem.chunks(count) / problem.size_bytes, Shape())
         pieces = route_paths(router, pairs * count, allowed)
         if all(piece.hops for piece in pieces):
-            yield make_plan(problem, f"paths over {name}", pieces, count)
+            yield _timed(problem, f"paths over {name}", pieces, count)
 
 
 def _relayed_plans(problem: Problem, pairs: list[tuple[int, int]]) -> Iterator[Plan]:
@@ -117,7 +126,7 @@ def _relayed_plans(problem: Problem, pairs: list[tuple[int, int]]) -> Iterator[P
             paths = [near[pair][chosen.get(pair, 0)] for pair in pairs]
             if all(problem.ground.routed[arc] for path in paths for arc in itertools.pairwise(path)):
                 name = f"{first}/{_SHARES} relayed first, {last}/{_SHARES} relayed last"
-                yield make_plan(problem, name, tuple(_piece(path) for path in paths), 1)
+                yield _timed(problem, name, tuple(_piece(path) for path in paths), 1)
 
 
 def _relays(problem: Problem, source: int, target: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

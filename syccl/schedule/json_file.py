@@ -17,6 +17,7 @@
      "transfers": {"chunk": [...], "src": [...], "dst": [...], "route": [...], "reduce": [0 | 1, ...],
       "stage": [...], "order": [...]}}
 
+The demand of alltoallv also has ``"parts": {"source": [...], "target": [...], "size_bytes": [...]}``, a chunk an entry.
 Of a symmetry only the generators are stored. The same schedule gives the same bytes.
 """
 
@@ -30,7 +31,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from syccl.collective import Demand, op_named
+from syccl.collective import ALLTOALLV, Demand, Part, op_named
+from syccl.collective.matrix import LARGEST_ENTRY
 from syccl.errors import InputError, InternalError
 from syccl.schedule.ir import Schedule, Symmetry, Transfers
 from syccl.schedule.json_fields import INT32_MAX, Field, parse_document
@@ -129,8 +131,17 @@ def _strong_id(graph_id: str, demand: Demand, made_by: Made) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode("ascii")).hexdigest()
 
 
-def _demand_record(demand: Demand) -> dict[str, str | int]:
-    return {"op": demand.op.name, "ranks": demand.ranks, "chunks": demand.chunks, "root": demand.root}
+def _demand_record(demand: Demand) -> dict[str, object]:
+    record: dict[str, object] = {
+        "op": demand.op.name,
+        "ranks": demand.ranks,
+        "chunks": demand.chunks,
+        "root": demand.root,
+    }
+    if demand.is_unequal:
+        columns = zip(*demand.parts, strict=True) if demand.parts else ((), (), ())
+        record["parts"] = dict(zip(Part._fields, map(list, columns), strict=True))
+    return record
 
 
 def _symmetry_text(symmetry: Symmetry) -> str:
@@ -158,16 +169,28 @@ def _read_made_by(field: Field) -> dict[str, str | int]:
 
 
 def _read_demand(field: Field, topology: Topology) -> Demand:
-    op, ranks, chunks, root = field.members(("op", "ranks", "chunks", "root"))
+    names = ("op", "ranks", "chunks", "root")
+    unequal = isinstance(field.value, dict) and field.value.get("op") == ALLTOALLV.name
+    op, ranks, chunks, root, *others = field.members((*names, "parts") if unequal else names)
     if ranks.integer(1) != topology.ranks:
         ranks.fail(f"is {ranks.value}, but the topology has {topology.ranks} GPUs")
     try:
-        demand = Demand(op_named(op.text()), topology.ranks, chunks.integer(1, INT32_MAX), root.integer(0))
+        parts = _read_parts(others[0], topology) if unequal else ()
+        count = chunks.integer(0 if unequal else 1, INT32_MAX)
+        demand = Demand(op_named(op.text()), topology.ranks, count, root.integer(0), parts)
     except InputError as error:
         field.fail(str(error))
     if demand.chunk_ids > INT32_MAX:
         chunks.fail(f"{demand.chunks} is too many; all ranks together have at most {INT32_MAX} chunks")
     return demand
+
+
+def _read_parts(field: Field, topology: Topology) -> tuple[Part, ...]:
+    sources, targets, sizes = field.members(Part._fields)
+    first = sources.integers(0, topology.ranks - 1)
+    second = targets.integers(0, topology.ranks - 1, count=len(first))
+    third = [item.integer(1, LARGEST_ENTRY) for item in sizes.items(len(first))]
+    return tuple(Part(*values) for values in zip(first.tolist(), second.tolist(), third, strict=True))
 
 
 def _read_transfers(field: Field, demand: Demand, routes: int) -> Transfers:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from syccl.collective import ALL, OPS, Demand, Op
+from syccl.collective import ALL, ALLTOALLV, OPS, Demand, Op, Part
 from syccl.errors import InputError
 from syccl.schedule.ir import Ints, Schedule, Symmetry
 from syccl.symmetry.group import Group
@@ -33,7 +33,8 @@ def reverse(schedule: Schedule) -> Schedule:
         reduction also copies finished sums.
     """
     demand, rows = schedule.demand, schedule.transfers
-    backwards = replace(demand, op=_reversed_op(demand.op))
+    parts = tuple(part._replace(source=part.target, target=part.source) for part in demand.parts)
+    backwards = replace(demand, op=_reversed_op(demand.op), parts=parts)
     if demand.op.reduces and not rows.reduce.all():
         row = int(np.flatnonzero(~rows.reduce)[0])
         msg = f"transfer {row} copies a finished sum; only a {demand.op.name} whose transfers all add can be reversed"
@@ -80,6 +81,10 @@ def relabel(schedule: Schedule, topology: Topology, nodes: Sequence[int] | NDArr
     ranks = to_rank[node_map[list(schedule.topology.gpus)]]
     old, rows = schedule.demand, schedule.transfers
     demand = replace(old, root=int(ranks[old.root])) if old.op.rooted else old
+    if old.is_unequal:
+        demand = replace(
+            old, parts=tuple(Part(int(ranks[p.source]), int(ranks[p.target]), p.size_bytes) for p in old.parts)
+        )
     sources, targets = (np.where(ends == ALL, ALL, ranks[ends]) for ends in (old.sources, old.targets))
     chunk_map = _match_chunks(sources, targets, demand)
     symmetry = schedule.symmetry
@@ -96,6 +101,8 @@ def relabel(schedule: Schedule, topology: Topology, nodes: Sequence[int] | NDArr
 
 
 def _reversed_op(op: Op) -> Op:
+    if op == ALLTOALLV:
+        return op
     for other in OPS.values():
         if (other.source, other.target) == (op.target, op.source) and not (op.reduces and other.reduces):
             return other

@@ -9,7 +9,6 @@ compressed by symmetry is timed in the quotient: one row for each orbit of trans
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -82,18 +81,24 @@ def schedule_time(schedule: Schedule, *, size_bytes: int) -> ScheduleTime:
     schedule
         Explicit or compressed by symmetry; ``order`` decides which row each link serves next.
     size_bytes
-        Size of the total buffer as nccl-tests counts it; a chunk is ``size_bytes / chunks``.
+        Size of the total buffer as nccl-tests counts it; a chunk is ``size_bytes / chunks``, for alltoallv its part.
 
     Raises
     ------
+    InputError
+        When the size is not that of an alltoallv's matrix.
     InternalError
         When a row is ordered no later than a row whose data it carries, or a symmetry does not keep the links.
     """
     places = _explicit_places(schedule) if schedule.symmetry is None else _orbit_places(schedule, schedule.symmetry)
     arrivals = _arrivals(schedule, places)
     unit = np.zeros(len(places.copies))
-    unit[places.clock] = size_bytes / schedule.demand.chunks / schedule.topology.link_rates
-    start, finish, busy = _run(schedule, places, arrivals, unit)
+    sizes = schedule.demand.chunk_bytes(size_bytes)
+    # Sizes in terms of the largest: equal chunks count as ones.
+    largest = float(sizes.max(initial=0.0))
+    unit[places.clock] = largest / schedule.topology.link_rates
+    share = (sizes / largest if largest else sizes)[schedule.transfers.chunk]
+    start, finish, busy = _run(schedule, places, arrivals, unit_s=unit, share=share)
     link_busy = busy[places.clock]
     return ScheduleTime(
         seconds=float(finish.max(initial=0.0)),
@@ -190,17 +195,31 @@ def _batches(order: NDArray[np.int32]) -> Iterator[list[int]]:
         yield rows[begin:end]
 
 
-def _run(schedule: Schedule, places: _Places, arrivals: _Arrivals, unit_s: Seconds) -> tuple[Seconds, Seconds, Seconds]:
-    """Serve the rows in order; return start and arrival of each row and the busy time of each clock."""
+def _run(
+    schedule: Schedule, places: _Places, arrivals: _Arrivals, *, unit_s: Seconds, share: Seconds
+) -> tuple[Seconds, Seconds, Seconds]:
+    """Serve the rows in order; return start and arrival of each row and the busy time of each clock.
+
+    Parameters
+    ----------
+    unit_s
+        Time that one whole chunk takes on each clock.
+    share
+        Of a whole chunk in each row.
+    """
     clock, copies, unit = places.clock.tolist(), places.copies.tolist(), unit_s.tolist()
     paths = [[clock[link] for link in route] for route in schedule.routes]
     route, latency = schedule.transfers.route.tolist(), schedule.route_latencies_s.tolist()
+    part = share.tolist()
     own, first, last = arrivals.own.tolist(), arrivals.first.tolist(), arrivals.last.tolist()
     arrived = [0.0] * (max(own, default=-1) + 1)
     free, busy = [0.0] * len(unit), [0.0] * len(unit)
     start, finish = [0.0] * len(route), [0.0] * len(route)
     for rows in _batches(schedule.transfers.order):
-        passes = Counter([link for row in rows for link in paths[route[row]]])
+        passes: dict[int, float] = {}
+        for row in rows:
+            for link in paths[route[row]]:
+                passes[link] = passes.get(link, 0.0) + part[row]
         takes = {link: count * copies[link] * unit[link] for link, count in passes.items()}
         begin = max((free[link] for link in takes), default=0.0)
         for row in rows:

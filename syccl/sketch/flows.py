@@ -46,19 +46,28 @@ class PathPool:
     groups
         Pair of each path, shape ``(paths,)``.
     loads
-        Bytes on each link of every orbit per byte of a pair's data on each path, shape ``(paths, orbits)``.
+        Weight of the pair on each link of every orbit that each path passes, shape ``(paths, orbits)``.
+    shares
+        Of a pair's data on each path in the best mix, shape ``(paths,)``.
     value
-        Time of the busiest link of the best mix, seconds per byte of a pair's data.
+        Time of the busiest link of the best mix, seconds per byte of a pair of weight 1.
     """
 
     pairs: tuple[tuple[int, int], ...]
     paths: tuple[Path, ...]
     groups: Ints
     loads: Floats
+    shares: Floats
     value: float
 
 
-def price_paths(quotient: Quotient, allowed: NDArray[np.bool_], pairs: Sequence[tuple[int, int]]) -> PathPool | None:
+def price_paths(
+    quotient: Quotient,
+    allowed: NDArray[np.bool_],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    weights: Sequence[float] = (),
+) -> PathPool | None:
     """Return the pool of paths that an optimal mix needs; None where some pair has no path or the solver fails.
 
     Parameters
@@ -67,16 +76,18 @@ def price_paths(quotient: Quotient, allowed: NDArray[np.bool_], pairs: Sequence[
         Arcs that paths may take, shape ``(ranks, ranks)``.
     pairs
         Of ranks; under the symmetry each stands for all its images.
+    weights
+        How much each pair has to move, relative to the others; ones by default.
     """
-    grower = _Grower(quotient, allowed, tuple(pairs))
+    grower = _Grower(quotient, allowed, dict(zip(pairs, weights or [1.0] * len(pairs), strict=True)))
     best = (1.0 / quotient.capacities) / len(quotient.capacities)
     bound = grower.add(best)
-    value = np.inf
+    value, shares = np.inf, np.zeros(0)
     for _ in range(_ROUNDS if bound is not None else 0):
         solution = solve_linear(bottleneck_program(np.array(grower.loads), grower.groups, quotient.capacities))
         if solution.status is not Status.OPTIMAL:
             return None
-        value = solution.objective / float(quotient.capacities.max())
+        value, shares = solution.objective / float(quotient.capacities.max()), solution.values[:-1]
         duals = np.maximum(0.0, -solution.duals[len(pairs) :])
         current = duals / float(quotient.capacities @ duals)
         known = len(grower.known)
@@ -88,11 +99,10 @@ def price_paths(quotient: Quotient, allowed: NDArray[np.bool_], pairs: Sequence[
                 break
         if bound is None or value <= bound * (1 + _GAP) or len(grower.known) == known:
             break
-    return (
-        None
-        if bound is None
-        else PathPool(tuple(pairs), tuple(grower.known), grower.groups, np.array(grower.loads), value)
-    )
+    if bound is None:
+        return None
+    shares = np.append(shares, np.zeros(len(grower.known) - len(shares)))
+    return PathPool(tuple(pairs), tuple(grower.known), grower.groups, np.array(grower.loads), shares, value)
 
 
 def whole_pieces(pool: PathPool, quotient: Quotient, count: int) -> tuple[Piece, ...]:
@@ -119,7 +129,7 @@ def hops_along(path: Path) -> tuple[Hop, ...]:
 class _Grower:
     """The pool in the making."""
 
-    def __init__(self, quotient: Quotient, allowed: NDArray[np.bool_], pairs: tuple[tuple[int, int], ...]) -> None:
+    def __init__(self, quotient: Quotient, allowed: NDArray[np.bool_], pairs: dict[tuple[int, int], float]) -> None:
         self.quotient, self.allowed, self.pairs = quotient, allowed, pairs
         self.known: dict[Path, int] = {}
         self.loads: list[Floats] = []
@@ -135,16 +145,16 @@ class _Grower:
         costs = np.where(self.allowed, q.class_costs(prices)[q.arc_class], np.inf)
         trees = {source: cheapest_parents(costs, source) for source in sorted({source for source, _ in self.pairs})}
         paid = 0.0
-        for group, (source, target) in enumerate(self.pairs):
+        for group, ((source, target), weight) in enumerate(self.pairs.items()):
             path = path_to(trees[source], source, target)
             if path is None:
                 return None
-            paid += sum(float(costs[arc]) for arc in itertools.pairwise(path))
+            paid += weight * sum(float(costs[arc]) for arc in itertools.pairwise(path))
             if path not in self.known:
                 self.known[path] = group
                 self.group_of.append(group)
                 classes = [q.arc_class[arc] for arc in itertools.pairwise(path)]
-                self.loads.append(np.asarray(q.class_weights[classes].sum(axis=0)))
+                self.loads.append(np.asarray(q.class_weights[classes].sum(axis=0) * weight))
         return paid
 
 
