@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from syccl.clock import Clock
-from syccl.collective import Op
+from syccl.collective import Op, require_equal
 from syccl.sketch.price import Pricing, price
 from syccl.sketch.quotient import Quotient
 from syccl.symmetry import Group, trivial_group
@@ -65,8 +65,9 @@ def prepare(topology: Topology, op: Op, *, root: int = 0, progress: Callable[[st
     Raises
     ------
     InputError
-        When the topology is not connected.
+        When the topology is not connected, or the collective is alltoallv, which has no sizes but a matrix.
     """
+    require_equal(op)
     require_connected(topology)
     topology = merged(topology)
     progress("finding symmetry")

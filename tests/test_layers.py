@@ -35,6 +35,7 @@ LAYERS = (
     ("contest",),
     ("prepare",),
     ("pipeline",),
+    ("unequal",),
     ("tuning",),
     ("report",),
     ("cli",),

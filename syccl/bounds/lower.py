@@ -12,7 +12,7 @@ from syccl.bounds.study import Study, study
 from syccl.bounds.window import QUICK, THOROUGH, proven, sharper
 from syccl.bounds.window import windows as window_programs
 from syccl.clock import Clock
-from syccl.collective import Op
+from syccl.collective import Op, require_equal
 from syccl.errors import GaveUpError, InputError
 from syccl.proof import Certificate
 from syccl.proof.board import DIRECT, WHOLE
@@ -113,6 +113,7 @@ def lower_bound(  # noqa: PLR0913  the job, what is known of the cluster, and ho
     InfeasibleError
         When some rank does not reach another that needs its data.
     """
+    require_equal(op)
     if size_bytes <= 0:
         msg = f"size {size_bytes} must be a positive number of bytes"
         raise InputError(msg)

@@ -33,7 +33,7 @@ op_option = click.option(
     "op_name",
     required=True,
     metavar="OP",
-    help="Collective: allreduce, allgather, reducescatter, alltoall, broadcast, reduce, gather or scatter.",
+    help="Collective: allreduce, allgather, reducescatter, alltoall, alltoallv, broadcast, reduce, gather or scatter.",
 )
 root_option = click.option(
     "--root",

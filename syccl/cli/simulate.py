@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from syccl.cli.common import DEFAULT_DATATYPE, json_option, show, show_findings, size_option
+from syccl.cli.common import DEFAULT_DATATYPE, datatype_option, json_option, show, show_findings, size_option
+from syccl.cli.matrices import matrix_option, unit_option
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
+    from syccl.collective import Matrix
     from syccl.findings import Finding
     from syccl.program import Program
     from syccl.report.simulation import Timing
@@ -21,8 +23,20 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--topo", metavar="FILE|NAME", help="Topology to run on; a schedule knows its own.")
 @size_option
+@matrix_option
+@unit_option
+@datatype_option
 @json_option
-def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
+def command(
+    *,
+    file: Path,
+    topo: str | None,
+    size: str,
+    matrix_file: Path | None,
+    matrix_unit: str,
+    datatype: str,
+    as_json: bool,
+) -> int:
     """Predict the time of FILE, a program in XML or a schedule in JSON.
 
     A program is run as a runtime does: thread blocks in sequence, bounded connections, links shared fairly. A schedule
@@ -30,6 +44,7 @@ def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
     as verify lists it, and the exit code is 1.
     """
     from syccl.cli.files import describe_plan, read_plan
+    from syccl.cli.matrices import load_matrix
     from syccl.report.simulation import simulation_record, simulation_table
     from syccl.report.synthesis import to_json
     from syccl.units import parse_size
@@ -37,7 +52,10 @@ def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
     size_bytes = parse_size(size)
     plan = read_plan(file).plan
     what = describe_plan(plan)
-    timing = _time(plan, topo, size_bytes)
+    timing: Timing | tuple[Finding, ...] = ()
+    if matrix_file is not None:
+        timing = _check_matrix(plan, matrix_file, load_matrix(matrix_file, matrix_unit, datatype))
+    timing = timing or _time(plan, topo, _own_size(plan, size_bytes))
     if isinstance(timing, tuple):
         show_findings(str(file), what, timing, as_json=as_json)
         return 1
@@ -46,6 +64,26 @@ def command(*, file: Path, topo: str | None, size: str, as_json: bool) -> int:
     else:
         show(simulation_table(str(file), what, timing))
     return 0
+
+
+def _check_matrix(plan: Program | Schedule, path: Path, matrix: Matrix) -> tuple[Finding, ...]:
+    from syccl.cli.matrices import matrix_findings
+    from syccl.program import Program
+
+    if isinstance(plan, Program):
+        msg = "--matrix is for schedules of alltoallv in JSON, not for programs"
+        raise InputError(msg)
+    return matrix_findings(plan.demand, matrix, source=str(path))
+
+
+def _own_size(plan: Program | Schedule, size_bytes: int) -> int:
+    """Return the size of a schedule whose chunks have sizes of their own; else the size asked for."""
+    from syccl.cli.matrices import size_is_given
+    from syccl.program import Program
+
+    if isinstance(plan, Program) or not plan.demand.is_unequal or size_is_given():
+        return size_bytes
+    return plan.demand.own_size_bytes
 
 
 def _time(plan: Program | Schedule, topo: str | None, size_bytes: int) -> Timing | tuple[Finding, ...]:

@@ -20,6 +20,7 @@ from syccl.cli.common import (
     size_option,
     topo_option,
 )
+from syccl.cli.matrices import matrix_option, unit_option
 from syccl.errors import InternalError
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 @datatype_option
 @protocol_option
 @root_option
+@matrix_option
+@unit_option
 @click.option(
     "-o",
     "--output",
@@ -71,6 +74,8 @@ def command(  # noqa: PLR0913  one parameter an option
     datatype: str,
     protocol: str,
     root: int,
+    matrix_file: Path | None,
+    matrix_unit: str,
     outputs: tuple[Path, ...],
     force: bool,
     jobs: int,
@@ -92,6 +97,7 @@ def command(  # noqa: PLR0913  one parameter an option
 
     clock = Clock(time_limit)  # The imports below count.
     from syccl.cli.common import check_root, open_store, read_protocol, read_size
+    from syccl.cli.matrices import asked_matrix, no_program
     from syccl.cli.outputs import PROGRAM, checked_outputs
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
@@ -102,11 +108,16 @@ def command(  # noqa: PLR0913  one parameter an option
     protocol = read_protocol(protocol)
     topology = load_topology(topo)
     check_root(op, root, topology)
+    matrix = asked_matrix(op, matrix_file, matrix_unit, datatype=datatype, topology=topology)
+    size_bytes = size_bytes if matrix is None else matrix.size_bytes
     paths = outputs or (_default(topology, op, root, size_bytes),)
+    if matrix is not None and any(path.suffix == PROGRAM for path in paths):
+        raise no_program(matrix)
     checked_outputs(paths, force=force)
 
     from syccl.cli.progress import Progress
     from syccl.pipeline import Options, synthesize
+    from syccl.unequal import synthesize_matrix
 
     options = Options(
         size_bytes=size_bytes,
@@ -117,7 +128,10 @@ def command(  # noqa: PLR0913  one parameter an option
         want_program=any(path.suffix == PROGRAM for path in paths),
     )
     with Progress(quiet=quiet) as progress:
-        made = synthesize(topology, op, options, root=root, progress=progress, store=store, clock=clock)
+        if matrix is not None:
+            made = synthesize_matrix(topology, matrix, options, progress=progress, clock=clock)
+        else:
+            made = synthesize(topology, op, options, root=root, progress=progress, store=store, clock=clock)
     _write(made, options, paths, force=force)
 
     from syccl.report.synthesis import Outcome
@@ -128,9 +142,10 @@ def command(  # noqa: PLR0913  one parameter an option
 
 def _default(topology: Topology, op: Op, root: int, size_bytes: int) -> Path:
     from syccl.cli.outputs import default_output
+    from syccl.collective import ALLTOALLV
     from syccl.pipeline import LARGEST_DEFAULT_PROGRAM
 
-    program = topology.ranks <= LARGEST_DEFAULT_PROGRAM
+    program = topology.ranks <= LARGEST_DEFAULT_PROGRAM and op != ALLTOALLV
     return default_output(topology.name, op, root=root, size_bytes=size_bytes, program=program)
 
 
@@ -186,7 +201,7 @@ def _explain(account: Mapping[str, object]) -> None:
 
 def _warn(outcome: Outcome, *, default: bool) -> None:
     ranks = outcome.synthesis.demand.ranks
-    if default and outcome.outputs[0].suffix != ".xml":
+    if default and outcome.outputs[0].suffix != ".xml" and not outcome.synthesis.demand.is_unequal:
         click.echo(
             f"note: {ranks} GPUs: the schedule is written, not a program; ask for one with -o FILE.xml", err=True
         )

@@ -7,26 +7,37 @@ from typing import TYPE_CHECKING
 
 import click
 
-from syccl.cli.common import json_option, show_findings
+from syccl.cli.common import datatype_option, json_option, show_findings
+from syccl.cli.matrices import matrix_option, unit_option
+from syccl.errors import InputError
 
 if TYPE_CHECKING:
     from syccl.cli.files import PlanFile
+    from syccl.collective import Matrix
     from syccl.findings import Finding
 
 
 @click.command("verify", short_help="Check a program, a schedule or a proof.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--size", metavar="BYTES", help="Total size for which a program must not deadlock. Default: any.")
+@matrix_option
+@unit_option
+@datatype_option
 @json_option
-def command(*, file: Path, size: str | None, as_json: bool) -> int:
+def command(
+    *, file: Path, size: str | None, matrix_file: Path | None, matrix_unit: str, datatype: str, as_json: bool
+) -> int:
     """Check FILE, a program in XML or a schedule in JSON: right result on every rank, no deadlock, no race.
 
     Or FILE is the proof of a lower bound that `syccl bound --certificate` wrote: its claim is checked in exact numbers.
+
+    With --matrix, a schedule of alltoallv must move what the matrix says.
 
     Nothing is known but what the file says. Findings go to standard output, one a line; the exit code is 1 when there
     is an error among them.
     """
     from syccl.cli.files import describe_plan, parse_plan, read_text
+    from syccl.cli.matrices import load_matrix
     from syccl.findings import errors
     from syccl.proof.json_file import is_certificate
     from syccl.units import parse_size
@@ -38,8 +49,20 @@ def command(*, file: Path, size: str | None, as_json: bool) -> int:
     else:
         read = parse_plan(text, file)
         what, findings = describe_plan(read.plan), _check(read, size_bytes)
+        if matrix_file is not None:
+            findings += _check_matrix(read, matrix_file, load_matrix(matrix_file, matrix_unit, datatype))
     show_findings(str(file), what, findings, as_json=as_json)
     return 1 if errors(findings) else 0
+
+
+def _check_matrix(read: PlanFile, path: Path, matrix: Matrix) -> tuple[Finding, ...]:
+    from syccl.cli.matrices import matrix_findings
+    from syccl.program import Program
+
+    if isinstance(read.plan, Program):
+        msg = "--matrix is for schedules of alltoallv in JSON, not for programs"
+        raise InputError(msg)
+    return matrix_findings(read.plan.demand, matrix, source=str(path))
 
 
 def _check_proof(text: str, source: str) -> tuple[str, tuple[Finding, ...]]:

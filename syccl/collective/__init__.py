@@ -8,4 +8,5 @@ from syccl.collective.demand import Op as Op
 from syccl.collective.demand import Part as Part
 from syccl.collective.demand import busbw_factor as busbw_factor
 from syccl.collective.demand import op_named as op_named
+from syccl.collective.demand import require_equal as require_equal
 from syccl.collective.matrix import Matrix as Matrix

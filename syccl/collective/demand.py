@@ -78,6 +78,19 @@ def op_named(name: str) -> Op:
     return op
 
 
+def require_equal(op: Op) -> None:
+    """Raise unless a collective moves equal parts of a size.
+
+    Raises
+    ------
+    InputError
+        When it is alltoallv.
+    """
+    if op == ALLTOALLV:
+        msg = "alltoallv has no sizes but a matrix; ask `syccl synth` or `syccl bound` with --matrix FILE"
+        raise InputError(msg)
+
+
 def busbw_factor(op: Op, ranks: int) -> float:
     """Return nccl-tests' factor from algbw to busbw."""
     if op.busbw_factor == "1":
@@ -166,6 +179,11 @@ class Demand:
             np.add.at(table, (source, target), size)
         return table
 
+    @property
+    def own_size_bytes(self) -> int:
+        """The size that the parts of alltoallv make: the largest send or receive buffer of any rank."""
+        return int(max(self.matrix.sum(axis=0).max(), self.matrix.sum(axis=1).max()))
+
     def chunk_bytes(self, size_bytes: int) -> NDArray[np.float64]:
         """Return the bytes of every chunk for a total size, shape ``(chunk_ids,)``.
 
@@ -176,9 +194,11 @@ class Demand:
         """
         if not self.is_unequal:
             return np.full(self.chunk_ids, size_bytes / self.chunks)
-        own = int(max(self.matrix.sum(axis=0).max(), self.matrix.sum(axis=1).max()))
-        if own != size_bytes:
-            msg = f"the size of this alltoallv is {own} bytes, the largest buffer of its matrix, not {size_bytes}"
+        if self.own_size_bytes != size_bytes:
+            msg = (
+                f"the size of this alltoallv is {self.own_size_bytes} bytes, the largest buffer of its matrix, "
+                f"not {size_bytes}"
+            )
             raise InputError(msg)
         return np.array([part.size_bytes for part in self.parts], dtype=np.float64)
 

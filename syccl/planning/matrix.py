@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from syccl.bounds import Bound
 from syccl.collective import ALLTOALLV, Demand, Matrix, Part
 from syccl.collective.matrix import split_evenly
 from syccl.schedule import Schedule, Transfers
@@ -28,6 +29,8 @@ _FINE = 256
 """Where entries are cut, the busiest port sends about as many pieces; a half, a quarter, ... where plans get long."""
 _ROWS, _ROWS_TWICE = 12_000, 3_000
 """Most transfers of a plan, and most of one that is put in order in two ways."""
+_LATENCY_SHARE = 1 / 32
+"""Pieces that take less than this part of the latency are not worth their number."""
 _SMALLEST_SHARE = 0.02
 """Shares of an entry below this part are left to its other paths."""
 
@@ -42,11 +45,20 @@ class Cargo:
 
 @dataclass(frozen=True, eq=False)
 class MatrixPlan:
-    """A way to carry out an alltoallv, with its list schedule; pieces are (path, bytes) in the order of the jobs."""
+    """A way to carry out an alltoallv, with its list schedule.
+
+    Parameters
+    ----------
+    timing
+        Of the hops of all pieces, piece by piece.
+    turns
+        ``order`` of the hops in the schedule, where hops of equal turn share links; empty: by their start, one by one.
+    """
 
     name: str
     pieces: tuple[Cargo, ...]
     timing: Timing
+    turns: tuple[int, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -54,7 +66,7 @@ class MatrixPlan:
         return self.timing.makespan_s
 
 
-def matrix_plans(ground: Ground, matrix: Matrix, *, bound_s: float, element_bytes: int) -> Iterator[MatrixPlan]:
+def matrix_plans(ground: Ground, matrix: Matrix, *, bound: Bound, element_bytes: int) -> Iterator[MatrixPlan]:
     """Yield plans until one is close to the bound: the simplest first.
 
     Parameters
@@ -64,9 +76,9 @@ def matrix_plans(ground: Ground, matrix: Matrix, *, bound_s: float, element_byte
     element_bytes
         Pieces are whole numbers of elements.
     """
-    best = np.inf
+    best, bound_s = np.inf, bound.seconds
     for name, cargo in _routings(ground, matrix, bound_s, element_bytes):
-        for pieces in _cuttings(ground, cargo, bound_s, element_bytes):
+        for pieces in _cuttings(ground, cargo, bound, element_bytes):
             plan = _timed(ground.quotient, f"{name}, {len(pieces)} pieces", pieces)
             best = min(best, plan.seconds)
             yield plan
@@ -78,14 +90,14 @@ def matrix_plans(ground: Ground, matrix: Matrix, *, bound_s: float, element_byte
 
 
 def _cuttings(
-    ground: Ground, cargo: tuple[Cargo, ...], bound_s: float, element_bytes: int
+    ground: Ground, cargo: tuple[Cargo, ...], bound: Bound, element_bytes: int
 ) -> Iterator[tuple[Cargo, ...]]:
-    """Yield the cargo whole, then cut as finely as plans may be long."""
-    whole = _cut(ground, cargo, bound_s, element_bytes)
+    """Yield the cargo whole, then cut as finely as plans may be long and latency lets it pay."""
+    whole = _cut(ground, cargo, bound.seconds, element_bytes)
     yield whole
     grain = _FINE
     while grain > 1:
-        pieces = _cut(ground, cargo, bound_s / grain, element_bytes)
+        pieces = _cut(ground, cargo, max(bound.seconds / grain, _LATENCY_SHARE * bound.latency_s), element_bytes)
         if sum(len(piece.path) - 1 for piece in pieces) <= _ROWS:
             if len(pieces) > len(whole):
                 yield pieces
@@ -157,7 +169,7 @@ def _cut(ground: Ground, cargo: Sequence[Cargo], limit_s: float, element_bytes: 
     that in equal islands each round is a matching of ranks and of what mates share.
     """
     quotient = ground.quotient
-    slowest = (quotient.class_weights / quotient.capacities).max(axis=1)
+    slowest = (quotient.class_weights / quotient.capacities).max(axis=1, initial=0.0)
     home, islands = ground.island_of.tolist(), ground.islands
     place = {rank: i for members in islands for i, rank in enumerate(members)}
     keyed = []
@@ -182,31 +194,39 @@ def _busiest_s(quotient: Quotient, cargo: Sequence[Cargo]) -> float:
     for one in cargo:
         for arc in itertools.pairwise(one.path):
             moved[quotient.arc_class[arc]] += one.size_bytes
-    return float((moved @ quotient.class_weights / quotient.capacities).max())
+    return float((moved @ quotient.class_weights / quotient.capacities).max(initial=0.0))
 
 
 def _timed(quotient: Quotient, name: str, pieces: tuple[Cargo, ...]) -> MatrixPlan:
     """Return pieces in order: the busiest ports first or, where that is shorter, the longest way to go."""
-    shop = _shop(quotient, pieces)
+    shop = shop_of(quotient, pieces)
     timings = [pressed_schedule(shop)]
     if len(shop.uses) <= _ROWS_TWICE:
         timings.append(list_schedule(shop, tails(shop)))
     return MatrixPlan(name, pieces, min(timings, key=lambda timing: timing.makespan_s))
 
 
-def _shop(quotient: Quotient, pieces: Sequence[Cargo]) -> JobShop:
-    """Return the hops of all pieces as jobs, piece by piece; links in the order of the route."""
-    unit_s = quotient.class_weights / quotient.capacities
+def shop_of(quotient: Quotient, pieces: Sequence[Cargo]) -> JobShop:
+    """Return the hops of all pieces as jobs on links, piece by piece.
+
+    Parameters
+    ----------
+    quotient
+        Says which routes hops take; every piece stands for itself alone.
+    """
+    rates, latencies_s = quotient.topology.link_rates, quotient.topology.link_latencies_s
+    known: dict[tuple[int, int], tuple[list[int], float]] = {}
     uses: list[list[tuple[int, float]]] = []
     latency: list[float] = []
     after: list[list[int]] = []
     for piece in pieces:
         for step, arc in enumerate(itertools.pairwise(piece.path)):
-            kind = int(quotient.arc_class[arc])
-            path = quotient.route_links[quotient.route_start[kind] : quotient.route_start[kind + 1]]
-            links = list(dict.fromkeys(quotient.link_orbit[path].tolist()))
-            uses.append([(link, float(unit_s[kind, link]) * piece.size_bytes) for link in links])
-            latency.append(float(quotient.class_latencies_s[kind]))
+            if arc not in known:
+                route = list(quotient.route(*arc))
+                known[arc] = route, float(latencies_s[route].sum())
+            links, alpha_s = known[arc]
+            uses.append([(link, piece.size_bytes / float(rates[link])) for link in links])
+            latency.append(alpha_s)
             after.append([len(after) - 1] if step else [])
     return JobShop(uses, latency, after)
 
@@ -224,7 +244,9 @@ def matrix_schedule(quotient: Quotient, matrix: Matrix, plan: MatrixPlan) -> Sch
         for i, piece in enumerate(plan.pieces)
         for stage, arc in enumerate(itertools.pairwise(piece.path))
     ]
-    order = sorted(range(len(rows)), key=lambda row: (plan.timing.start_s[row], row))
+    by_start = sorted(range(len(rows)), key=lambda row: (plan.timing.start_s[row], row))
+    order = sorted(by_start, key=plan.turns.__getitem__) if plan.turns else by_start
+    turns = [plan.turns[row] for row in order] if plan.turns else range(len(order))
     chunk, src, dst, stage = np.array([rows[row] for row in order], dtype=np.int32).reshape(-1, 4).T
     routes: dict[tuple[int, ...], int] = {}
     route = [
@@ -237,7 +259,7 @@ def matrix_schedule(quotient: Quotient, matrix: Matrix, plan: MatrixPlan) -> Sch
         route=np.array(route, dtype=np.int32),
         reduce=np.zeros(len(order), dtype=np.bool_),
         stage=stage,
-        order=np.arange(len(order), dtype=np.int32),
+        order=np.array(turns, dtype=np.int32),
     )
     demand = Demand(ALLTOALLV, matrix.ranks, len(parts), parts=parts)
     return Schedule(quotient.topology, demand, tuple(routes), transfers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from syccl.collective import OPS, busbw_factor
+from syccl.collective import ALLTOALLV, OPS, busbw_factor
 from syccl.report.figures import US
 from syccl.report.synthesis import gigabytes, microseconds, rank_order, size_meaning
 from syccl.report.tables import Table
@@ -38,7 +38,7 @@ class Timing:
     @property
     def busbw(self) -> float | None:
         """``algbw`` times nccl-tests' factor, None where there is no such factor."""
-        op = OPS.get(self.collective)
+        op = ALLTOALLV if self.collective == ALLTOALLV.name else OPS.get(self.collective)
         return None if op is None or self.algbw is None else self.algbw * busbw_factor(op, self.topology.ranks)
 
 

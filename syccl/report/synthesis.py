@@ -29,6 +29,7 @@ _SIZE_MEANS = {
     "allgather": "the receive buffer of one rank",
     "reducescatter": "the send buffer of one rank",
     "alltoall": "the send buffer of one rank",
+    "alltoallv": "the largest send or receive buffer of any rank",
     "broadcast": "the buffer",
     "reduce": "the buffer",
     "gather": "the receive buffer of the root",
@@ -136,8 +137,11 @@ def table(outcome: Outcome) -> Table:
 def _asked_rows(outcome: Outcome) -> list[tuple[str, str]]:
     made, options = outcome.synthesis, outcome.options
     demand = made.demand
-    chunk = f"{options.size_bytes / demand.chunks:.6g} B each"
-    if options.size_bytes % demand.chunks == 0:
+    chunk = f"{options.size_bytes / max(1, demand.chunks):.6g} B each"
+    if demand.is_unequal:
+        sizes = [part.size_bytes for part in demand.parts] or [0]
+        chunk = f"{format_size(min(sizes))} to {format_size(max(sizes))} each"
+    elif options.size_bytes % demand.chunks == 0:
         chunk = f"{format_size(options.size_bytes // demand.chunks)} each"
     root = f", root {demand.root}" if demand.op.rooted else ""
     return [

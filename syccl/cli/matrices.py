@@ -1,0 +1,132 @@
+"""``--matrix``: what alltoallv moves, for several verbs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from syccl.errors import InputError
+
+if TYPE_CHECKING:
+    from syccl.collective import Demand, Matrix, Op
+    from syccl.findings import Finding
+    from syccl.topology import Topology
+
+UNITS = ("bytes", "elements")
+
+matrix_option = click.option(
+    "--matrix",
+    "matrix_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What alltoallv moves: CSV, or a list of lists in JSON; row = sender, column = receiver, whole numbers from 0 "
+    "on. It gives the size, too: the largest send or receive buffer of any rank, so --size is left out.",
+)
+unit_option = click.option(
+    "--matrix-unit",
+    type=click.Choice(UNITS),
+    default=UNITS[0],
+    show_default=True,
+    help="What the entries of the matrix count.",
+)
+
+
+def load_matrix(path: Path, unit: str, datatype: str) -> Matrix:
+    """Return the matrix in a file.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or is no square matrix of whole numbers from 0 on.
+    """
+    from syccl.cli.files import read_text
+    from syccl.collective.datatypes import element_bytes
+    from syccl.collective.matrix import read_matrix
+
+    return read_matrix(read_text(path), source=str(path), unit_bytes=element_bytes(datatype) if unit == UNITS[1] else 1)
+
+
+def asked_matrix(
+    op: Op, path: Path | None, unit: str, *, datatype: str, topology: Topology, whole_elements: bool = True
+) -> Matrix | None:
+    """Return the matrix of an alltoallv, checked against topology and datatype; None for other collectives.
+
+    Raises
+    ------
+    InputError
+        When a matrix is missing or not wanted, ``--size`` is given beside it, or it does not fit.
+    """
+    from syccl.collective import ALLTOALLV
+    from syccl.collective.datatypes import element_bytes
+    from syccl.collective.matrix import require_fit
+
+    if op != ALLTOALLV:
+        if path is not None:
+            msg = f"--matrix is for alltoallv; {op.name} moves equal parts of --size"
+            raise InputError(msg)
+        return None
+    if path is None:
+        msg = "alltoallv needs --matrix FILE: one row for each sender, one entry for each receiver"
+        raise InputError(msg)
+    refuse_size("the matrix says how much there is to move")
+    matrix = load_matrix(path, unit, datatype)
+    width = element_bytes(datatype) if whole_elements else 1
+    require_fit(matrix, topology.ranks, topology=topology.name, source=str(path), element_bytes=width)
+    return matrix
+
+
+def size_is_given() -> bool:
+    """Return whether ``--size`` stands on the command line."""
+    return click.get_current_context().get_parameter_source("size") is ParameterSource.COMMANDLINE
+
+
+def refuse_size(why: str) -> None:
+    """Raise when ``--size`` stands on the command line.
+
+    Raises
+    ------
+    InputError
+        When it does.
+    """
+    if size_is_given():
+        msg = f"leave --size out: {why}"
+        raise InputError(msg)
+
+
+def matrix_findings(demand: Demand, matrix: Matrix, *, source: str) -> tuple[Finding, ...]:
+    """Return where the chunks of a schedule are not what a matrix asks for.
+
+    Raises
+    ------
+    InputError
+        When the schedule is for another collective or number of ranks.
+    """
+    from syccl.collective.matrix import require_fit
+    from syccl.findings import Finding
+
+    if not demand.is_unequal:
+        msg = f"--matrix is for alltoallv; this is a schedule for {demand.op.name}"
+        raise InputError(msg)
+    require_fit(matrix, demand.ranks, topology="the schedule", source=source)
+    return tuple(
+        Finding("error", "matrix", f"{u}->{v}", f"the schedule moves {moved} bytes, the matrix asks for {wanted}")
+        for u, (row, wanted_row) in enumerate(zip(demand.matrix.tolist(), matrix.rows, strict=True))
+        for v, (moved, wanted) in enumerate(zip(row, wanted_row, strict=True))
+        if moved != wanted
+    )
+
+
+def no_program(matrix: Matrix) -> InputError:
+    """Return the error that tells why an alltoallv has no program, and what to do."""
+    common = math.gcd(*(entry for row in matrix.rows for entry in row))
+    chunks = matrix.size_bytes // common if common else 0
+    msg = (
+        "alltoallv has no .xml: runtimes choose a file by one count that is the same for all pairs of ranks. The "
+        f"entries have {common} bytes as their largest common divisor, {chunks} chunks in the largest buffer. Write "
+        "the schedule (-o FILE.json), or pad the entries to one size and ask for alltoall"
+    )
+    return InputError(msg)
