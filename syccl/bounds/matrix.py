@@ -49,7 +49,7 @@ def matrix_bound(topology: Topology, matrix: Matrix, *, islands: Sequence[Sequen
     lines: list[Line] = []
     for inside, crossing in _cuts(network, table, islands):
         bandwidth = max(bandwidth, _over(crossing, inside, table), key=lambda found: found.seconds_per_byte)
-        lines += _lines(network, table, alphas, inside, crossing)
+        lines += _lines(network, table, alphas, (inside, crossing))
     lines += _pair_lines(network, table)
     seconds = {line.why: float(line.seconds(1)) for line in sorted(lines, key=lambda line: line.seconds(1))}
     seconds["concurrent flow of all pairs"] = matrix_seconds(network, table) or 0.0
@@ -83,10 +83,9 @@ def _over(crossing: Crossing, inside: tuple[int, ...], table: Longs) -> Bandwidt
     return BandwidthBound(Fraction(crossed, crossing.rate), Cut(inside, crossing.links, crossing.rate))
 
 
-def _lines(
-    network: Network, table: Longs, alphas: Longs, inside: tuple[int, ...], crossing: Crossing
-) -> Iterator[Line]:
+def _lines(network: Network, table: Longs, alphas: Longs, cut: tuple[tuple[int, ...], Crossing]) -> Iterator[Line]:
     """Yield what far senders, and what all of them, have to move over a cut to far receivers, and to all."""
+    inside, crossing = cut
     beyond = outside(inside, len(table))
     block, near = table[np.ix_(inside, beyond)], alphas[np.ix_(inside, beyond)]
     for axis, ranks in ((1, inside), (0, beyond)):

@@ -74,7 +74,7 @@ def _counts(problem: Problem) -> list[int]:
     counts = [c for c in problem.piece_counts if c <= _MOST_PIECES and problem.rows(c) <= _ROWS_ROUTED]
     fewest, more = counts[:1] or [1], counts[1:][::-1][: _COUNTS - 1]
     odd = [c for c in _ODD_COUNTS if problem.most_hops is None and problem.rows(c) <= _ROWS_ROUTED]
-    return [*fewest, *more, *odd]
+    return [*fewest, *odd, *more]
 
 
 def _direct(problem: Problem, pairs: Sequence[tuple[int, int]]) -> Plan | None:
