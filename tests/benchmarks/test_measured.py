@@ -19,6 +19,7 @@ from syccl.topology.edge_list import read_edge_list
 from tests.quality.measured.baseline import BASELINES, OPS_OF, baseline, closed_forms, direct
 from tests.quality.measured.clusters import CLUSTERS
 from tests.quality.measured.engine import hop_depth, synth
+from tests.quality.measured.matrices import MATRICES, alltoallv, matrix_of
 from tests.quality.measured.named import topology_file, topology_named
 from tests.quality.measured.published import PUBLISHED
 from tests.quality.parts.published import OPTIMUM
@@ -134,3 +135,25 @@ def test_direct_exchanges_do_not_wait_for_each_other() -> None:
     )
     assert made is not None
     assert made["schedule_us"] == pytest.approx(bound.seconds * 1e6, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_matrices_are_fixed_and_of_whole_elements(kind: str) -> None:
+    made = matrix_of(kind, 16, 2**20)
+    assert made == matrix_of(kind, 16, 2**20)
+    assert not (made.table % 4).any()
+    assert 0.3 * 2**20 < made.table.mean() < 3 * 2**20
+
+
+def test_skewed_matrices_have_a_silent_and_a_deaf_rank() -> None:
+    table = matrix_of("skewed", 8, 2**16).table
+    assert not table[1].any()
+    assert not table[:, 2].any()
+    assert len(np.unique(table)) > 20
+
+
+def test_an_alltoallv_is_measured() -> None:
+    made = alltoallv("torus2d-4x4", "hot", 2**16)
+    assert made["ranks"] == 16
+    assert made["schedule"] >= 1 - 1e-9
+    assert made["program"] is None

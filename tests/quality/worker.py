@@ -11,6 +11,7 @@ import traceback
 from importlib import import_module
 
 MEASURES = {
+    "alltoallv": "matrices",
     "baseline": "baseline",
     "chain": "command",
     "closed_forms": "baseline",

@@ -2,6 +2,7 @@
 
 from tests.quality.part import Part
 from tests.quality.parts import (
+    alltoallv,
     bench,
     every,
     fabrics,
@@ -25,6 +26,7 @@ PARTS: dict[str, Part] = {
         published,
         bench,
         unsymmetric,
+        alltoallv,
         tuning,
         sweep,
         every,
