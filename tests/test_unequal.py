@@ -109,7 +109,8 @@ def test_equal_entries_take_what_alltoall_takes(name, size):
     topology = load_topology(name)
     made = made_of(topology, uniform(topology.ranks, size // topology.ranks))
     other = synthesize(topology, op_named("alltoall"), Options(size, want_program=False))
-    assert made.schedule_time_s <= other.schedule_time_s * ROUNDING
+    # Three pieces of an entry differ by an element.
+    assert made.schedule_time_s <= other.schedule_time_s * 1.00001
     assert made.demand.own_size_bytes == size
     assert verify_schedule(made.schedule) == ()
 

@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 
 _STEEPNESS = 40.0
 _PASSES = 4
-_REFRESHES = 200
-"""So often are prices worked out anew in a pass; in between, they are a little out of date."""
+_REFRESHES, _LATEST = 600, 8
+"""Prices are worked out anew so often in a pass, and after so many moves at the latest; in between they are old."""
 
 
 def rerouted(
@@ -35,7 +35,7 @@ def rerouted(
     limit_s
         What no schedule can beat, seconds.
     """
-    mover = _Mover(quotient, allowed, limit_s)
+    mover = _Mover(quotient, allowed, limit_s, every=max(1, min(_LATEST, len(start) // _REFRESHES)))
     paths = list(start)
     for path, weight in zip(paths, weights.tolist(), strict=True):
         mover.add(path, weight)
@@ -53,8 +53,8 @@ def rerouted(
 
 
 class _Mover:
-    def __init__(self, quotient: Quotient, allowed: NDArray[np.bool_], limit_s: float) -> None:
-        self.quotient, self.allowed, self.limit_s = quotient, allowed, limit_s
+    def __init__(self, quotient: Quotient, allowed: NDArray[np.bool_], limit_s: float, *, every: int) -> None:
+        self.quotient, self.allowed, self.limit_s, self.every = quotient, allowed, limit_s, every
         self.unit_s = quotient.class_weights / quotient.capacities
         self.links = [np.flatnonzero(row) for row in self.unit_s]
         self.seconds = np.zeros(self.unit_s.shape[1])
@@ -73,7 +73,7 @@ class _Mover:
     def cheaper(self, path: Path, weight: float) -> Path:
         """Return the path of least price without the piece itself, which is moved there."""
         self.add(path, -weight)
-        if not self.age % max(1, _REFRESHES // len(self.allowed)):
+        if not self.age % self.every:
             self._refresh()
         self.age += 1
         found = path_to(cheapest_parents(self.costs, path[0]), path[0], path[-1])
