@@ -30,7 +30,7 @@ _ROWS_IN_ALL = 12_000
 _ROWS_ROUTED = 3_000
 """Hops of the longest plan whose trees are routed one by one."""
 _ROUTED_COUNTS = 3
-_ROWS_AT_FIRST, _CLOSE_ENOUGH = 6_000, 0.03
+_ROWS_AT_FIRST, _CLOSE_ENOUGH = 12_000, 0.045
 """Where no program is wanted, plans begin with so many hops and grow until a schedule is this near to the bound."""
 _SOLVED_COUNTS = 2
 _COMBINED_COUNTS = 2
@@ -53,16 +53,24 @@ def routed_plans(problem: Problem) -> Iterable[Plan]:
 
 
 def _growing_plans(problem: Problem) -> Iterable[Plan]:
-    """Yield plans of more and more pieces until one is near the bound; what is missing shrinks as pieces do."""
+    """Yield plans of more and more pieces until one is near the bound; what is missing shrinks as pieces do.
+
+    The shape that was best with few pieces is kept.
+    """
     counts = [count for count in problem.piece_counts if problem.rows(count) >= _ROWS_AT_FIRST]
     counts = counts or [problem.piece_counts[-1]]
+    turns = problem.sums_everywhere and problem.joins_servers
+    ways = list(itertools.product(problem.grounds, (Shape(), Shape(by_turns=True)) if turns else (Shape(),)))
     position = 0
     while position < len(counts):
-        gap = math.inf
-        for ground in problem.grounds:
-            plan = _routed_plan(problem, ground, counts[position], Shape())
-            gap = min(gap, plan.seconds / problem.reachable_s - 1.0)
-            yield plan
+        gaps: list[float] = []
+        for ground, shape in ways:
+            if min(gaps, default=math.inf) > _CLOSE_ENOUGH:
+                plan = _routed_plan(problem, ground, counts[position], shape)
+                gaps.append(plan.seconds / problem.reachable_s - 1.0)
+                yield plan
+        gap = min(gaps)
+        ways = [ways[gaps.index(gap)]]
         if gap <= _CLOSE_ENOUGH or position == len(counts) - 1:
             return
         position = min(len(counts) - 1, position + max(1, round(math.log2(gap / _CLOSE_ENOUGH))))
@@ -94,7 +102,8 @@ def _is_worth(problem: Problem, ground: Ground, count: int, shape: Shape) -> boo
 def _name(ground: Ground, shape: Shape) -> str:
     islands = "" if len(ground.islands) > 1 else ", no islands"
     relays = f", {shape.relays} relays" if shape.relays else ""
-    return f"structured trees, {shape.wave}{relays}{islands}"
+    turns = ", roots by turns" if shape.by_turns else ""
+    return f"structured trees, {shape.wave}{relays}{turns}{islands}"
 
 
 def structured_pieces(problem: Problem, ground: Ground, count: int, shape: Shape) -> tuple[Piece, ...]:

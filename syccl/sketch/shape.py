@@ -26,10 +26,14 @@ class Shape:
         Order in which islands feed one another: ``"binomial"``, ``"chain"`` or ``"star"``.
     relays
         0: the holder serves its whole island; else it serves that many relays, which serve the others.
+    by_turns
+        Whether each piece of an allreduce compares one root of every island, by turns, instead of all roots. All roots
+        even out the loads inside islands; turns mix the traffic between them better over time.
     """
 
     wave: str = "binomial"
     relays: int = 0
+    by_turns: bool = False
 
 
 def preferred_feeders(islands: int, home: int, wave: int, shape: str) -> NDArray[np.int64]:

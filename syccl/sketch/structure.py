@@ -51,6 +51,10 @@ def route_allreduce(router: TreeRouter, pieces: int, *, passes: int = 2) -> tupl
 def _roots_tried(router: TreeRouter) -> list[list[int]]:
     """Return which roots are compared for each piece, in turn: all of them where that is cheap, else two."""
     roots = router.ground.quotient.representatives.tolist()
+    if router.is_steady and router.shape.by_turns:
+        homes = [[root for root in members if root in roots] for members in router.ground.islands]
+        homes = [home for home in homes if home]
+        return [[home[turn % len(home)] for home in homes] for turn in range(max(map(len, homes)))]
     if router.is_steady:
         return [roots]
     count = min(len(roots), _ROOTS_TRIED)
