@@ -41,7 +41,7 @@ def staged_plans(problem: Problem) -> list[Plan]:
     picked = _picked(mixes) + (_pure(mixes) if problem.most_hops is not None else [])
     if not problem.op.reduces:
         picked = _picked(search_mixes(problem, families, backwards=True)) + picked
-    for mix in dict.fromkeys(picked):
+    for mix in {mix.shares: mix for mix in picked}.values():
         rows = _rows(families, mix)
         if rows <= min(rows_left, _ROWS_OF_MIX) and _cuts(problem, families, mix):
             rows_left -= rows
