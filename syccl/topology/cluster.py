@@ -16,7 +16,7 @@ FABRICS = {
 }
 """Ways to join the ports of servers."""
 PORT_PS = 350_000
-"""A NIC's wire to its switch, or a leaf's to a spine: over one leaf 1.7 us from GPU to GPU, as in the bundled clusters."""
+"""A NIC's wire to its switch, or a leaf's to a spine: 1.7 us from GPU to GPU over a leaf, as in bundled clusters."""
 MOST_SERVERS = 4096
 
 
@@ -76,7 +76,7 @@ class _Wires:
         return len(self.nodes) - 1
 
     def cable(self, one: int, other: int, rate: int, latency_ps: int) -> None:
-        self.links += [Link(one, other, rate, latency_ps), Link(other, one, rate, latency_ps)]
+        self.links.extend((Link(one, other, rate, latency_ps), Link(other, one, rate, latency_ps)))
 
     def leaves(self, ends: Sequence[Sequence[Port]], fabric: Fabric) -> list[tuple[int, int]]:
         """Add the leaves with their ports; return each with the bandwidth below it."""
