@@ -106,6 +106,22 @@ def open_store(cache: Path | None, *, no_cache: bool) -> Store:
     return Store(cache, warn=lambda text: click.echo(f"warning: {text}", err=True))
 
 
+without_option = click.option(
+    "--without",
+    multiple=True,
+    metavar="PART",
+    help="Leave a part out: gpu:NAME, nic:NAME, link:A/B, ...; may be repeated.",
+)
+halve_option = click.option(
+    "--halve", multiple=True, metavar="PART", help="Take a part at half its bandwidth: link:A/B, nic:NAME, ..."
+)
+
+
+def damage_options(command: Command) -> Command:
+    """Add ``--without`` and ``--halve`` to a verb."""
+    return without_option(halve_option(command))
+
+
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """Refuse what ``float`` reads but no clock shows, as click's callbacks do."""
     if value is not None and not math.isfinite(value):
@@ -131,6 +147,27 @@ def read_size(text: str, datatype: str) -> int:
         msg = f"size {text!r} is no multiple of the {element} bytes of {datatype}; write for example {near}"
         raise InputError(msg)
     return size
+
+
+def read_ranks(text: str, ranks: int) -> list[int]:
+    """Return the ranks that a list such as ``0,1,4-7`` names, ascending.
+
+    Raises
+    ------
+    InputError
+        When an entry is no rank or range, or out of range.
+    """
+    import re
+
+    found: set[int] = set()
+    for entry in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,7})(?:-([0-9]{1,7}))?\s*", entry)
+        last = -1 if match is None else int(match[2] or match[1])
+        if match is None or not int(match[1]) <= last < ranks:
+            msg = f"ranks {text!r}: {entry!r} is no rank or range of 0..{ranks - 1}; write for example 0,1,4-7"
+            raise InputError(msg)
+        found.update(range(int(match[1]), last + 1))
+    return sorted(found)
 
 
 def read_protocol(text: str) -> str:

@@ -23,6 +23,21 @@ def default_output(topology: str, op: Op, *, root: int, size_bytes: int, program
     return Path(f"{collective}.{name}.{format_size(size_bytes)}{PROGRAM if program else SCHEDULE}")
 
 
+def checked_output(path: Path, *, suffixes: Sequence[str], force: bool) -> None:
+    """Check that one output can be written, before any work is done.
+
+    Raises
+    ------
+    InputError
+        When it has none of the suffixes, exists without ``force``, or its folder cannot be written.
+    """
+    if path.suffix not in suffixes:
+        msg = f"output {str(path)!r} must end in {' or '.join(suffixes)}"
+        raise InputError(msg)
+    _check_free(path, force=force)
+    _check_writable(path)
+
+
 def checked_outputs(paths: Sequence[Path], *, force: bool) -> None:
     """Check that every output can be written, before any work is done.
 

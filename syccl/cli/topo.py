@@ -1,63 +1,39 @@
-"""``syccl topo``: the bundled topologies, one topology in words, the format of topology files."""
+"""``syccl topo``: list, show, check, compare, import, generate, cut down and damage topologies."""
 
 from __future__ import annotations
 
+import importlib
+
 import click
 
-from syccl.cli.common import json_option, show
+SUBVERBS = {
+    "list": "syccl.cli.topo_show:list_bundled",
+    "show": "syccl.cli.topo_show:show_one",
+    "check": "syccl.cli.topo_show:check_one",
+    "diff": "syccl.cli.topo_show:compare",
+    "import": "syccl.cli.topo_make:import_file",
+    "generate": "syccl.cli.topo_make:generate_one",
+    "subset": "syccl.cli.topo_make:cut_down",
+    "degrade": "syccl.cli.topo_make:degrade",
+    "schema": "syccl.cli.topo_show:schema",
+}
+"""Where each verb stands; it is imported when it is used."""
 
 
-@click.group("topo")
+class _Topo(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of use."""
+        return list(SUBVERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a verb and return its command."""
+        if cmd_name not in SUBVERBS:
+            return None
+        module, name = SUBVERBS[cmd_name].split(":")
+        command = getattr(importlib.import_module(module), name)
+        return command if isinstance(command, click.Command) else None
+
+
+@click.group("topo", cls=_Topo)
 def command() -> None:
-    """List and show topologies."""
-
-
-@command.command("list")
-@json_option
-def list_bundled(*, as_json: bool) -> int:
-    """List the bundled topologies."""
-    from syccl.report.synthesis import to_json
-    from syccl.report.topology import bundle_records, bundle_table
-    from syccl.topology.catalog import bundled_topologies, load_topology
-
-    topologies = [load_topology(name) for name in bundled_topologies()]
-    if as_json:
-        click.echo(to_json({"topologies": bundle_records(topologies)}))
-    else:
-        show(bundle_table(topologies))
-    return 0
-
-
-@command.command("show", short_help="Show one topology in words.")
-@click.argument("topology", metavar="FILE|NAME")
-@json_option
-def show_one(*, topology: str, as_json: bool) -> int:
-    """Show a topology: nodes, ranks, sorts of links, symmetry, islands of GPUs."""
-    from syccl.report.synthesis import to_json
-    from syccl.report.topology import links_table, topology_record, topology_table
-    from syccl.symmetry.automorphisms import find_group
-    from syccl.symmetry.dimensions import islands
-    from syccl.topology.catalog import load_topology
-    from syccl.topology.check import disconnected_parts
-
-    loaded = load_topology(topology)
-    group, parts = find_group(loaded), islands(loaded)
-    if as_json:
-        click.echo(to_json(topology_record(loaded, group, parts)))
-    else:
-        show(topology_table(loaded, group, parts))
-        click.echo()
-        show(links_table(loaded))
-    if disconnected_parts(loaded):
-        click.echo("warning: not every GPU reaches every GPU", err=True)
-    return 0
-
-
-@command.command("schema")
-def schema() -> int:
-    """Print the JSON Schema of topology files in YAML."""
-    from syccl.report.synthesis import to_json
-    from syccl.topology.yaml_format import topology_schema
-
-    click.echo(to_json(topology_schema()))
-    return 0
+    """List, show, check, compare, import, generate and change topologies."""

@@ -21,31 +21,31 @@ def islands(topology: Topology) -> tuple[tuple[int, ...], ...]:
     tuple of tuple of int
         Ranks of each island, ascending, ordered by least rank; one island of all ranks where no level counts.
     """
-    levels = _levels(topology)
-    slower = [*(rate for rate, _ in levels[1:]), 0]
-    for (rate, parts), between in zip(levels, slower, strict=False):
+    found = levels(topology)
+    slower = [*(rate for rate, _ in found[1:]), 0]
+    for (rate, parts), between in zip(found, slower, strict=False):
         if 1 < len(parts) < topology.ranks and rate >= _CLEARLY_FASTER * between:
             return parts
     return (tuple(range(topology.ranks)),)
 
 
-def _levels(topology: Topology) -> list[tuple[int, tuple[tuple[int, ...], ...]]]:
+def levels(topology: Topology) -> list[tuple[int, tuple[tuple[int, ...], ...]]]:
     """Return the parts at every threshold where they grow together, with the threshold, the highest first.
 
     A default route is the widest path, so a route of some rate exists exactly where links of at least that rate form
     a path. So parts change from one threshold to a lower one only through routes of exactly the lower rate, and the
     widest route between the parts of a level has the rate of the next level.
     """
-    levels: list[tuple[int, tuple[tuple[int, ...], ...]]] = []
+    found: list[tuple[int, tuple[tuple[int, ...], ...]]] = []
     parts: tuple[tuple[int, ...], ...] = tuple((rank,) for rank in range(topology.ranks))
     for rate in sorted({link.rate for link in topology.links}, reverse=True):
         wider = _parts(topology, [link for link in topology.links if link.rate >= rate])
         if wider != parts:
             parts = wider
-            levels.append((rate, parts))
+            found.append((rate, parts))
         if len(parts) == 1:
             break
-    return levels
+    return found
 
 
 def _parts(topology: Topology, links: list[Link]) -> tuple[tuple[int, ...], ...]:

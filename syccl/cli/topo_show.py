@@ -1,0 +1,99 @@
+"""The verbs of ``syccl topo`` that look at topologies."""
+
+from __future__ import annotations
+
+import click
+
+from syccl.cli.common import json_option, show
+
+
+@click.command("list")
+@json_option
+def list_bundled(*, as_json: bool) -> int:
+    """List the bundled topologies."""
+    from syccl.report.synthesis import to_json
+    from syccl.report.topology import bundle_records, bundle_table
+    from syccl.topology.catalog import bundled_topologies, load_topology
+
+    topologies = [load_topology(name) for name in bundled_topologies()]
+    if as_json:
+        click.echo(to_json({"topologies": bundle_records(topologies)}))
+    else:
+        show(bundle_table(topologies))
+    return 0
+
+
+@click.command("show", short_help="Show one topology in words.")
+@click.argument("topology", metavar="FILE|NAME")
+@json_option
+def show_one(*, topology: str, as_json: bool) -> int:
+    """Show a topology: nodes, ranks, sorts of links, symmetry, groups of GPUs, bandwidths, NICs, bisection."""
+    from syccl.report.portrait import portrait_record, portrait_tables
+    from syccl.report.synthesis import to_json
+    from syccl.symmetry.automorphisms import find_group
+    from syccl.symmetry.dimensions import islands
+    from syccl.topology.catalog import load_topology
+    from syccl.topology.check import disconnected_parts
+
+    loaded = load_topology(topology)
+    group, parts = find_group(loaded), islands(loaded)
+    if as_json:
+        click.echo(to_json(portrait_record(loaded, group, parts)))
+    else:
+        for title, table in portrait_tables(loaded, group, parts):
+            click.echo(f"\n{title}:" if title else "", nl=bool(title))
+            show(table)
+    if disconnected_parts(loaded):
+        click.echo("warning: not every GPU reaches every GPU", err=True)
+    return 0
+
+
+@click.command("check", short_help="Say what looks wrong with a topology.")
+@click.argument("topology", metavar="FILE|NAME")
+@json_option
+def check_one(*, topology: str, as_json: bool) -> int:
+    """Report one-way and lopsided links, idle NICs, GPUs on slow paths, speeds that cannot be, disconnected parts.
+
+    The exit code is 1 where no collective can work.
+    """
+    from syccl.cli.common import show_findings
+    from syccl.findings import errors
+    from syccl.topology.catalog import load_topology
+    from syccl.topology.health import health
+
+    loaded = load_topology(topology)
+    found = health(loaded)
+    show_findings(topology, f"topology, {loaded.ranks} GPUs", found, as_json=as_json)
+    return 1 if errors(found) else 0
+
+
+@click.command("diff", short_help="Compare two topologies.")
+@click.argument("before", metavar="FILE|NAME")
+@click.argument("after", metavar="FILE|NAME")
+@json_option
+def compare(*, before: str, after: str, as_json: bool) -> int:
+    """Say how the second topology differs from the first: nodes and links by name, bandwidths, ranks.
+
+    The exit code is 1 where they differ.
+    """
+    from syccl.report.difference import difference_lines, difference_record
+    from syccl.report.synthesis import to_json
+    from syccl.topology.catalog import load_topology
+    from syccl.topology.diff import difference
+
+    found = difference(load_topology(before), load_topology(after))
+    if as_json:
+        click.echo(to_json(difference_record(found)))
+    else:
+        click.echo("\n".join(difference_lines(found)))
+    return 0 if found.is_empty else 1
+
+
+@click.command("schema")
+def schema() -> int:
+    """Print the JSON Schema of topology files in YAML."""
+    from syccl.report.synthesis import to_json
+    from syccl.topology.yaml_format import topology_schema
+
+    click.echo(to_json(topology_schema()))
+    return 0
