@@ -90,7 +90,7 @@ def unwritable(path: Path, error: Exception) -> InputError:
     return InputError(f"output {clipped(str(path))} cannot be written: {reason or error}; choose another with -o")
 
 
-def write_all(texts: Mapping[Path, str], *, force: bool) -> None:
+def write_all(texts: Mapping[Path, str | bytes], *, force: bool) -> None:
     """Write every file or none: each into a temporary file beside its place, then all are moved.
 
     Raises
@@ -124,12 +124,12 @@ def _place_all(made: dict[Path, Path], *, force: bool) -> None:
         del made[path]
 
 
-def _write_beside(path: Path, text: str) -> Path:
+def _write_beside(path: Path, content: str | bytes) -> Path:
     """Write a temporary file in the folder of ``path`` and return its name; nothing is left on an error."""
     place = path.resolve()
     temporary = place.with_name(f".syccl.{os.getpid()}{place.suffix}.tmp")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise unwritable(path, error) from error

@@ -15,6 +15,7 @@ SUBVERBS = {
     "generate": "syccl.cli.topo_make:generate_one",
     "subset": "syccl.cli.topo_make:cut_down",
     "degrade": "syccl.cli.topo_make:degrade",
+    "plot": "syccl.cli.topo_show:plot",
     "schema": "syccl.cli.topo_show:schema",
 }
 """Where each verb stands; it is imported when it is used."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from syccl.cli.common import json_option, show
+from syccl.cli.common import json_option, show, size_option
+
+if TYPE_CHECKING:
+    from syccl.topology import Topology
 
 
 @click.command("list")
@@ -87,6 +93,56 @@ def compare(*, before: str, after: str, as_json: bool) -> int:
     else:
         click.echo("\n".join(difference_lines(found)))
     return 0 if found.is_empty else 1
+
+
+@click.command("plot", short_help="Draw a topology.")
+@click.argument("topology", metavar="FILE|NAME")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help=".svg, .png or .pdf."
+)
+@click.option(
+    "--schedule", type=click.Path(path_type=Path), metavar="FILE", help="Schedule (JSON) whose load colours links."
+)
+@size_option
+@click.option("--force", is_flag=True, help="Replace an existing output.")
+def plot(*, topology: str, output: Path, schedule: Path | None, size: str, force: bool) -> int:
+    """Draw servers, switches and links, coloured by bandwidth, or by how busy a schedule keeps them.
+
+    Above 64 GPUs all nodes that are alike under the symmetries found are drawn as one.
+    """
+    from syccl.cli.outputs import checked_output, write_all
+    from syccl.report.layout import layout
+    from syccl.report.picture import FORMATS, draw
+    from syccl.symmetry.automorphisms import find_group
+    from syccl.topology.catalog import load_topology
+
+    checked_output(output, suffixes=FORMATS, force=force)
+    loaded = load_topology(topology)
+    load = None if schedule is None else _load(loaded, schedule, size)
+    picture = draw(layout(loaded, find_group(loaded)), title=loaded.name, form=output.suffix[1:], load=load)
+    write_all({output: picture}, force=force)
+    click.echo(f"wrote {output}")
+    return 0
+
+
+def _load(topology: Topology, path: Path, size: str) -> list[float]:
+    """Return the share of the time that a schedule keeps each link busy."""
+    from syccl.cli.files import read_plan
+    from syccl.errors import InputError
+    from syccl.schedule import Schedule
+    from syccl.simulate.schedule_time import schedule_time
+    from syccl.topology.identity import topology_hash
+    from syccl.units import parse_size
+
+    plan = read_plan(path).plan
+    if not isinstance(plan, Schedule):
+        msg = f"{path}: a program; give the schedule in JSON (syccl synth -o FILE.json)"
+        raise InputError(msg)
+    if topology_hash(plan.topology) != topology_hash(topology):
+        msg = f"{path}: a schedule for {plan.topology.name}, which is not the same topology as {topology.name}"
+        raise InputError(msg)
+    timed = schedule_time(plan, size_bytes=parse_size(size))
+    return [float(busy / timed.seconds) if timed.seconds else 0.0 for busy in timed.link_busy_s]
 
 
 @click.command("schema")
