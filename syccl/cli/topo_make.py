@@ -180,10 +180,10 @@ def cut_down(*, topology: str, ranks: str, output: Path, force: bool) -> int:
     """
     from syccl.bounds.subset import best_subset
     from syccl.cli.common import read_ranks
-    from syccl.topology.catalog import load_topology
+    from syccl.topology.catalog import find_topology
     from syccl.topology.damage import subset
 
-    loaded = load_topology(topology)
+    loaded = find_topology(topology)
     _check_output(output, force=force)
     if ranks.startswith("best:"):
         count = ranks.removeprefix("best:")
@@ -207,14 +207,14 @@ def cut_down(*, topology: str, ranks: str, output: Path, force: bool) -> int:
 @force_option
 def degrade(*, topology: str, without: tuple[str, ...], halve: tuple[str, ...], output: Path, force: bool) -> int:
     """Write a topology without some parts, or with half of their bandwidth, to see what happens when they die."""
-    from syccl.topology.catalog import load_topology
+    from syccl.topology.catalog import find_topology
     from syccl.topology.damage import degraded
 
     if not without and not halve:
         msg = "nothing to change: give --without PART or --halve PART"
         raise InputError(msg)
     _check_output(output, force=force)
-    _write(degraded(load_topology(topology), without=without, halved=halve), output, force=force)
+    _write(degraded(find_topology(topology), without=without, halved=halve), output, force=force)
     return 0
 
 

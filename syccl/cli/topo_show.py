@@ -19,9 +19,9 @@ def list_bundled(*, as_json: bool) -> int:
     """List the bundled topologies."""
     from syccl.report.synthesis import to_json
     from syccl.report.topology import bundle_records, bundle_table
-    from syccl.topology.catalog import bundled_topologies, load_topology
+    from syccl.topology.catalog import bundled_topologies, find_topology
 
-    topologies = [load_topology(name) for name in bundled_topologies()]
+    topologies = [find_topology(name) for name in bundled_topologies()]
     if as_json:
         click.echo(to_json({"topologies": bundle_records(topologies)}))
     else:
@@ -38,10 +38,10 @@ def show_one(*, topology: str, as_json: bool) -> int:
     from syccl.report.synthesis import to_json
     from syccl.symmetry.automorphisms import find_group
     from syccl.symmetry.dimensions import islands
-    from syccl.topology.catalog import load_topology
+    from syccl.topology.catalog import find_topology
     from syccl.topology.check import disconnected_parts
 
-    loaded = load_topology(topology)
+    loaded = find_topology(topology)
     group, parts = find_group(loaded), islands(loaded)
     if as_json:
         click.echo(to_json(portrait_record(loaded, group, parts)))
@@ -64,10 +64,10 @@ def check_one(*, topology: str, as_json: bool) -> int:
     """
     from syccl.cli.common import show_findings
     from syccl.findings import errors
-    from syccl.topology.catalog import load_topology
+    from syccl.topology.catalog import find_topology
     from syccl.topology.health import health
 
-    loaded = load_topology(topology)
+    loaded = find_topology(topology)
     found = health(loaded)
     show_findings(topology, f"topology, {loaded.ranks} GPUs", found, as_json=as_json)
     return 1 if errors(found) else 0
@@ -84,10 +84,10 @@ def compare(*, before: str, after: str, as_json: bool) -> int:
     """
     from syccl.report.difference import difference_lines, difference_record
     from syccl.report.synthesis import to_json
-    from syccl.topology.catalog import load_topology
+    from syccl.topology.catalog import find_topology
     from syccl.topology.diff import difference
 
-    found = difference(load_topology(before), load_topology(after))
+    found = difference(find_topology(before), find_topology(after))
     if as_json:
         click.echo(to_json(difference_record(found)))
     else:
@@ -114,10 +114,11 @@ def plot(*, topology: str, output: Path, schedule: Path | None, size: str, force
     from syccl.report.layout import layout
     from syccl.report.picture import FORMATS, draw
     from syccl.symmetry.automorphisms import find_group
-    from syccl.topology.catalog import load_topology
+    from syccl.topology import merged
+    from syccl.topology.catalog import find_topology
 
     checked_output(output, suffixes=FORMATS, force=force)
-    loaded = load_topology(topology)
+    loaded = find_topology(topology) if schedule is None else merged(find_topology(topology))
     load = None if schedule is None else _load(loaded, schedule, size)
     picture = draw(layout(loaded, find_group(loaded)), title=loaded.name, form=output.suffix[1:], load=load)
     write_all({output: picture}, force=force)

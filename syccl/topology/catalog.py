@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from syccl.errors import InputError
+from syccl.topology.damage import degraded
 from syccl.topology.edge_list import read_edge_list
 from syccl.topology.model import Topology
 from syccl.topology.naming import did_you_mean
@@ -26,8 +28,26 @@ def bundled_topologies() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _bundled_folder().glob("*.yaml")))
 
 
-def load_topology(spec: str) -> Topology:
-    """Return the topology that a command line names, its parallel links merged.
+def load_topology(spec: str, *, without: Sequence[str] = (), halved: Sequence[str] = ()) -> Topology:
+    """Return the topology that a command line names, with parts left out or halved, its parallel ways as one each.
+
+    Parameters
+    ----------
+    spec
+        As for `find_topology`.
+    without, halved
+        Parts to leave out and to take at half their bandwidth (see ``elements.GRAMMAR``).
+
+    Raises
+    ------
+    InputError
+        As from `find_topology` and `damage.degraded`.
+    """
+    return merged(degraded(find_topology(spec), without=without, halved=halved))
+
+
+def find_topology(spec: str) -> Topology:
+    """Return the topology that a command line names, as its file states it.
 
     Parameters
     ----------
@@ -42,11 +62,11 @@ def load_topology(spec: str) -> Topology:
     """
     path = Path(spec)
     if _is_readable(path):
-        return merged(read_topology(_text(path), source=spec))
+        return read_topology(_text(path), source=spec)
     name = re.sub(r"\.ya?ml\Z", "", spec)
     bundled = bundled_topologies()
     if name in bundled:
-        return merged(read_yaml(_text(_bundled_folder() / f"{name}.yaml"), source=f"{name}.yaml"))
+        return read_yaml(_text(_bundled_folder() / f"{name}.yaml"), source=f"{name}.yaml")
     near = did_you_mean(path.stem, bundled)
     msg = f"topology {spec!r} is neither a file nor a bundled topology{near or ';'} run `syccl topo list`"
     raise InputError(msg)
@@ -67,9 +87,20 @@ def read_topology(text: str, *, source: str) -> Topology:
     InputError
         When the text does not state a topology.
     """
-    if _JSON_OBJECT.match(text) and not _YAML_FIELD.search(text):
-        return read_edge_list(text, source=source)
-    return read_yaml(text, source=source)
+    try:
+        if _JSON_OBJECT.match(text) and not _YAML_FIELD.search(text):
+            return read_edge_list(text, source=source)
+        return read_yaml(text, source=source)
+    except InputError:
+        from syccl.topology.importers import KINDS, kind_of
+
+        kind = kind_of(text)
+        if kind is None:
+            raise
+        msg = (
+            f"{source}: this looks like {KINDS[kind]}; make a topology of it with: syccl topo import {source} -o x.yaml"
+        )
+        raise InputError(msg) from None
 
 
 def _bundled_folder() -> Path:

@@ -56,3 +56,93 @@ def test_a_file_of_a_name_wins_over_a_bundled_one(
     monkeypatch.chdir(tmp_path)
     Path("a100x32.yaml").write_text(write_yaml(ring(3)))
     assert json.loads(run(capsys, "topo", "show", "a100x32.yaml", "--json").out)["ranks"] == 3
+
+
+SMI = "\tGPU0\tGPU1\tNIC0\nGPU0\tX\tNV4\tPIX\nGPU1\tNV4\tX\tPIX\nNIC0\tPIX\tPIX\tX\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "smi.txt").write_text(SMI)
+    (tmp_path / "ring.yaml").write_text(write_yaml(ring(4)))
+    return tmp_path
+
+
+def test_a_pasted_matrix_becomes_a_cluster(capsys: Capsys, folder: Path) -> None:
+    result = run(capsys, "topo", "import", "smi.txt", "--servers", "3", "--fabric", "rail", "-o", "x.yaml")
+    assert (result.code, result.out) == (0, "wrote x.yaml: 6 GPUs, 24 directed links\n")
+    assert "note: smi.txt: no product is stated; assumed as in A6000 servers" in result.err
+    assert "symmetry   order 6" in run(capsys, "topo", "show", "x.yaml").out
+
+
+def test_a_foreign_file_as_topology_names_the_way(capsys: Capsys, folder: Path) -> None:
+    result = run(capsys, "topo", "show", "smi.txt")
+    assert result.code == 3
+    assert "syccl topo import smi.txt -o x.yaml" in result.err
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("import", "smi.txt", "-o", "x.json"), "must end in .yaml or .yml"),
+        (("import", "smi.txt", "-o", "x.yaml", "--kind", "foo"), "--kind 'foo' is not known"),
+        (("import", "smi.txt", "-o", "x.yaml", "--gpu", "Foo"), "--gpu 'Foo' is not known"),
+        (("import", "smi.txt", "-o", "x.yaml", "--servers", "2"), "--servers and --fabric go together"),
+        (("import", "none.txt", "-o", "x.yaml"), "none.txt: cannot be read"),
+        (("import", "smi.txt", "-o", "ring.yaml"), "exists; --force replaces it"),
+        (("generate", "ring", "--dims", "a", "-o", "x.yaml"), "is not of the form 4x4x8"),
+        (("subset", "ring.yaml", "0,9", "-o", "x.yaml"), "'9' is no rank or range of 0..3"),
+        (("subset", "ring.yaml", "best:9", "-o", "x.yaml"), "choose best:1 to best:4"),
+        (("degrade", "ring.yaml", "-o", "x.yaml"), "nothing to change"),
+        (("degrade", "ring.yaml", "--without", "gpu:foo", "-o", "x.yaml"), "no gpu of that name"),
+    ],
+)
+def test_bad_input_writes_nothing(capsys: Capsys, folder: Path, args: tuple[str, ...], words: str) -> None:
+    result = run(capsys, "topo", *args)
+    assert result.code == 3
+    assert words in result.err
+    assert not (folder / "x.yaml").exists()
+
+
+def test_a_cluster_is_generated_and_checked(capsys: Capsys, folder: Path) -> None:
+    assert run(capsys, "topo", "generate", "h100-superpod", "--servers", "2", "-o", "h.yaml").code == 0
+    result = run(capsys, "topo", "check", "h.yaml")
+    assert (result.code, result.out.split(": ")[-1]) == (0, "correct\n")
+    assert run(capsys, "topo", "generate", "ring", "--dims", "3").out.startswith("# 50 GB/s a link")
+    assert "gb200-nvl72" in run(capsys, "topo", "generate").out
+
+
+def test_what_is_wrong_with_a_cluster_is_told(capsys: Capsys, folder: Path) -> None:
+    assert run(capsys, "topo", "degrade", "ring.yaml", "--without", "arc:gpu0/gpu1", "-o", "x.yaml").code == 0
+    assert "warning[one-way]: gpu1->gpu0" in run(capsys, "topo", "check", "x.yaml").out
+    result = run(capsys, "topo", "diff", "ring.yaml", "x.yaml")
+    assert (result.code, result.out) == (1, "- link gpu0->gpu1: 25GB/s 0.7us\n")
+    assert run(capsys, "topo", "diff", "ring.yaml", "ring.yaml").code == 0
+    assert json.loads(run(capsys, "topo", "diff", "ring.yaml", "x.yaml", "--json").out)["links_gone"]
+
+
+def test_some_gpus_are_kept(capsys: Capsys, folder: Path) -> None:
+    result = run(capsys, "topo", "subset", "ring.yaml", "best:2", "-o", "x.yaml")
+    assert result.out.startswith("ranks 0,1 (all were compared)\n")
+    assert json.loads(run(capsys, "topo", "show", "x.yaml", "--json").out)["gpus"] == ["gpu0", "gpu1"]
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_a_picture_has_the_same_bytes_every_time(capsys: Capsys, folder: Path, form: str) -> None:
+    pytest.importorskip("matplotlib")
+    made = []
+    for _ in range(2):
+        assert run(capsys, "topo", "plot", "a100x32", "-o", f"x.{form}", "--force").code == 0
+        made.append((folder / f"x.{form}").read_bytes())
+    assert made[0] == made[1]
+    assert (b"<svg" if form == "svg" else b"PNG") in made[0]
+
+
+def test_a_picture_shows_the_load_of_a_schedule(capsys: Capsys, folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert run(capsys, "synth", "--topo", "ring.yaml", "--op", "allgather", "-o", "s.json", "--quiet").code == 0
+    assert run(capsys, "topo", "plot", "ring.yaml", "--schedule", "s.json", "-o", "x.svg").code == 0
+    assert "busy" in (folder / "x.svg").read_text()
+    other = run(capsys, "topo", "plot", "dgx1-v100", "--schedule", "s.json", "-o", "y.svg")
+    assert (other.code, "not the same topology" in other.err) == (3, True)
