@@ -10,6 +10,7 @@ from syccl.topology import Kind, Topology
 
 MOST_GPUS = 64
 """Clusters above are drawn with one mark for all nodes that are alike."""
+_SPREAD = 1.2
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def layout(topology: Topology, group: Group) -> Layout:
     parts = _orbits(topology, group) if topology.ranks > MOST_GPUS else [(node,) for node in range(len(topology.nodes))]
     at = {node: i for i, part in enumerate(parts) for node in part}
     tiers = _tiers(topology)
-    places = _places(topology, [part[0] for part in parts], tiers)
+    firsts = [part[0] for part in parts]
+    places = _places(topology, firsts, tiers) if max(tiers) else _sprung(topology, firsts)
     marks = tuple(
         Mark(
             _label(topology, part), topology.nodes[part[0]].kind, *places[i], topology.nodes[part[0]].server, len(part)
@@ -110,6 +112,18 @@ def _places(topology: Topology, nodes: Sequence[int], tiers: Sequence[int]) -> l
             step = (left - 1.0) / len(row)
             place.update({node: (step * (i + 0.5) - 0.5, float(tier) * 1.5) for i, node in enumerate(row)})
     return [place[node] for node in nodes]
+
+
+def _sprung(topology: Topology, nodes: Sequence[int]) -> list[tuple[float, float]]:
+    """Return places for a graph of GPUs alone: near where they are linked, from a fixed start."""
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(topology.nodes)))
+    graph.add_edges_from((link.src, link.dst) for link in topology.links)
+    size = _SPREAD * len(topology.nodes) ** 0.5
+    placed = nx.spring_layout(graph, seed=1, iterations=300, scale=size)
+    return [(float(placed[node][0]), float(placed[node][1]) + size) for node in nodes]
 
 
 def _rows(nodes: Sequence[int], tiers: Sequence[int], place: dict[int, tuple[float, float]], *, left: float) -> float:

@@ -50,10 +50,11 @@ def draw(layout: Layout, *, title: str, form: str, load: Sequence[float] | None 
         axes.set_axis_off()
         axes.set_title(title)
         shades = _shades(layout.strokes, load)
+        has_tiers = any(mark.kind is not Kind.GPU for mark in marks)
         colours = mpl.colormaps["viridis_r" if load is None else "inferno_r"]
         for stroke, shade in zip(layout.strokes, shades, strict=True):
             one, other = marks[stroke.one], marks[stroke.other]
-            bend = 0.0 if one.y != other.y else 0.25 + 0.05 * abs(one.x - other.x)
+            bend = 0.25 + 0.05 * abs(one.x - other.x) if one.y == other.y and has_tiers else 0.0
             path = _arc(one, other, bend)
             axes.plot(*path, color=colours(0.15 + 0.85 * shade), linewidth=0.6 + 1.4 * shade, zorder=1)
         _servers(axes, marks)
