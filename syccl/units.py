@@ -156,6 +156,22 @@ def parse_size(text: str) -> int:
     return int(size)
 
 
+def parse_share(text: object) -> int:
+    """Return the thousandths that a percentage such as ``50%`` or ``12.5%`` states.
+
+    Raises
+    ------
+    InputError
+        When it is no percentage from 0.1% to 100%.
+    """
+    match = re.fullmatch(r"([0-9]{1,3})(?:\.([0-9]))?%", text) if isinstance(text, str) else None
+    share = int(match[1]) * 10 + int(match[2] or 0) if match else 0
+    if not 1 <= share <= 1000:
+        msg = f"share {clipped(text)} is no percentage from 0.1% to 100%; write for example 50%"
+        raise InputError(msg)
+    return share
+
+
 def format_rate(rate_bytes_per_s: float) -> str:
     """Return a bandwidth for people, in GB/s (1e9 bytes per second)."""
     return f"{rate_bytes_per_s / 1e9:.6g}GB/s"

@@ -21,7 +21,7 @@ def link_images(topology: Topology, move: Longs) -> Longs | None:
     if sorted(move.tolist()) != list(nodes):
         return None
     image = move.tolist()
-    if any(topology.nodes[image[i]].kind is not topology.nodes[i].kind for i in nodes):
+    if any(topology.nodes[image[i]].look != topology.nodes[i].look for i in nodes):
         return None
     places: dict[tuple[int, int, int, int], list[int]] = {}
     for i, link in enumerate(topology.links):

@@ -9,6 +9,7 @@ from syccl.schedule.json_fields import Field
 from syccl.schedule.json_text import lines_text, object_text
 from syccl.topology import Kind, Link, Node, Topology
 from syccl.topology.identity import topology_hash
+from syccl.topology.model import PLAIN, WHOLE, Traits
 
 
 def topology_text(topology: Topology) -> str:
@@ -17,10 +18,16 @@ def topology_text(topology: Topology) -> str:
         {
             "hash": json.dumps(topology_hash(topology)),
             "name": json.dumps(topology.name),
-            "nodes": lines_text(json.dumps([node.name, node.kind.value, node.server]) for node in topology.nodes),
+            "nodes": lines_text(json.dumps(_node(node)) for node in topology.nodes),
             "links": lines_text(json.dumps(link) for link in topology.links),
         }
     )
+
+
+def _node(node: Node) -> list[object]:
+    """Return name, kind and server of a node, and its traits where it has some."""
+    plain: list[object] = [node.name, node.kind.value, node.server]
+    return plain if node.traits == PLAIN else [*plain, node.traits]
 
 
 def read_topology(field: Field) -> tuple[Topology, str]:
@@ -44,11 +51,18 @@ def read_topology(field: Field) -> tuple[Topology, str]:
 
 
 def _read_node(field: Field) -> Node:
-    name, kind, server = field.items(3)
+    name, kind, server, *traits = field.items(3 if len(field.items()) < 4 else 4)
     kinds = {kind.value: kind for kind in Kind}
     if kind.text() not in kinds:
         kind.fail(f"unknown kind {kind.value!r}; choose one of {', '.join(kinds)}")
-    return Node(name.text(), kinds[kind.text()], server.text())
+    return Node(name.text(), kinds[kind.text()], server.text(), _read_traits(traits[0]) if traits else PLAIN)
+
+
+def _read_traits(field: Field) -> Traits:
+    abilities, plane, device, share = field.items(4)
+    return Traits(
+        tuple(item.text() for item in abilities.items()), plane.text(), device.text(), share.integer(1, WHOLE)
+    )
 
 
 def _read_link(field: Field, nodes: int) -> Link:

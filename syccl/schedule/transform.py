@@ -162,7 +162,7 @@ def _carried_links(old: Topology, new: Topology, nodes: NDArray[np.int32]) -> In
         msg = f"topology {new.name!r} is no other numbering of {old.name!r}: nodes or links differ in number"
         raise InputError(msg)
     for node, image in zip(old.nodes, nodes.tolist(), strict=True):
-        if node.kind is not new.nodes[image].kind:
+        if node.look != new.nodes[image].look:
             other = new.nodes[image]
             msg = f"node {node.name!r} is a {node.kind.value}, but {other.name!r} is a {other.kind.value}"
             raise InputError(msg)

@@ -66,12 +66,11 @@ def collapse(topology: Topology) -> Graph:
     neighbours = _neighbours(topology)
     classes: dict[object, list[int]] = defaultdict(list)
     for i, node in enumerate(topology.nodes):
-        key = i if node.kind is Kind.GPU else (node.kind, frozenset(neighbours[i].items()))
+        key = i if node.kind is Kind.GPU else (node.look, frozenset(neighbours[i].items()))
         classes[key].append(i)
     members = tuple(tuple(nodes) for nodes in classes.values())
     vertex = {nodes[0]: v for v, nodes in enumerate(members)}
-    kinds = {kind: i for i, kind in enumerate(Kind)}
-    looks = [(kinds[topology.nodes[nodes[0]].kind], len(nodes)) for nodes in members]
+    looks = [(int(topology.looks[nodes[0]]), len(nodes)) for nodes in members]
     colour = {look: i for i, look in enumerate(sorted(set(looks)))}
     weight = _weights(neighbours)
     arcs = tuple(

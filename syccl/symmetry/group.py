@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.errors import InternalError
-from syccl.topology import Kind, Topology
+from syccl.topology import Topology
 
 Permutation = NDArray[np.int32]
 """``p[i]`` is where ``i`` goes."""
@@ -35,7 +35,7 @@ class _LinkIndex(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _link_index(topology: Topology) -> _LinkIndex:
-    kinds = np.array([list(Kind).index(node.kind) for node in topology.nodes], dtype=np.int64)
+    kinds = topology.looks
     table = np.array(topology.links, dtype=np.int64).reshape(-1, 4)
     labels = {pair: i for i, pair in enumerate(sorted({(link.rate, link.latency_ps) for link in topology.links}))}
     label = np.array([labels[link.rate, link.latency_ps] for link in topology.links], dtype=np.int64)
@@ -69,8 +69,7 @@ class _Bundles(NamedTuple):
 
 @lru_cache(maxsize=32)
 def _bundles(topology: Topology) -> _Bundles:
-    kind_ids = {kind: i for i, kind in enumerate(Kind)}
-    kinds = np.array([kind_ids[node.kind] for node in topology.nodes], dtype=np.int64)
+    kinds = topology.looks
     table = np.array(topology.links, dtype=np.int64).reshape(-1, 4)
     label = np.unique(table[:, 2:], axis=0, return_inverse=True)[1].reshape(-1)
     order = np.lexsort((label, table[:, 1], table[:, 0]))

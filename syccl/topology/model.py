@@ -22,12 +22,40 @@ class Kind(Enum):
     SWITCH = "switch"
 
 
+ABILITIES = ("multicast", "reduce")
+"""What a switch may be able to do in the network: copy what it gets to several receivers, sum what several send
+(NVLS of NVSwitches, SHARP of InfiniBand)."""
+WHOLE = 1000
+
+
+class Traits(NamedTuple):
+    """What some nodes have beside links; plans do not use it, see ``features.unused_features``."""
+
+    abilities: tuple[str, ...] = ()
+    """Of a switch, some of ``ABILITIES``, sorted."""
+    plane: str = ""
+    """Label of the plane of a switch or NIC, where a fabric has several."""
+    device: str = ""
+    """Of a GPU that is one of several instances of a physical one: the name of that."""
+    share_permille: int = WHOLE
+    """Of such an instance: its share of the physical GPU."""
+
+
+PLAIN = Traits()
+
+
 class Node(NamedTuple):
     """A GPU, NIC or switch; ``server`` is a label for people and decides nothing."""
 
     name: str
     kind: Kind
     server: str = ""
+    traits: Traits = PLAIN
+
+    @property
+    def look(self) -> tuple[str, tuple[str, ...], int]:
+        """What two nodes must have in common to be alike: kind, abilities and share."""
+        return self.kind.value, self.traits.abilities, self.traits.share_permille
 
 
 class Link(NamedTuple):
@@ -75,8 +103,30 @@ class Topology:
         if not any(node.kind is Kind.GPU for node in self.nodes):
             msg = f"topology {self.name!r} has no GPU; declare at least one"
             raise InputError(msg)
+        for node in self.nodes:
+            self._check_traits(node)
         for link in self.links:
             self._check_link(link)
+
+    def _check_traits(self, node: Node) -> None:
+        traits = node.traits
+        if traits is PLAIN:
+            return
+        strange = [ability for ability in traits.abilities if ability not in ABILITIES]
+        if strange or (traits.abilities and node.kind is not Kind.SWITCH):
+            what = ", ".join(strange or traits.abilities)
+            msg = f"topology {self.name!r}: {node.kind.value} {node.name!r} cannot {what}"
+            raise InputError(f"{msg}; a switch may {' and '.join(ABILITIES)}")
+        instance = traits.device or traits.share_permille != WHOLE
+        if (instance and node.kind is not Kind.GPU) or not 1 <= traits.share_permille <= WHOLE:
+            msg = f"topology {self.name!r}: {node.name!r}: only a GPU is a share of a device, from 0.1% to 100%"
+            raise InputError(msg)
+
+    @cached_property
+    def looks(self) -> NDArray[np.int64]:
+        """Number of each node's look, equal for nodes that may be alike; shape ``(nodes,)``."""
+        numbers = {look: i for i, look in enumerate(sorted({node.look for node in self.nodes}))}
+        return np.array([numbers[node.look] for node in self.nodes], dtype=np.int64)
 
     def _check_link(self, link: Link) -> None:
         n = len(self.nodes)

@@ -72,5 +72,5 @@ def _twins(topology: Topology, rates: dict[Ends, int]) -> list[list[int]]:
     alike: dict[object, list[int]] = defaultdict(list)
     for node, ends in around.items():
         if topology.nodes[node].kind is not Kind.GPU:
-            alike[topology.nodes[node].kind, topology.nodes[node].server, tuple(sorted(ends))].append(node)
+            alike[topology.nodes[node].look, topology.nodes[node].server, tuple(sorted(ends))].append(node)
     return [sorted(group) for group in alike.values() if len(group) > 1]

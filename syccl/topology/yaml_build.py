@@ -6,11 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from syccl.errors import InputError
-from syccl.topology.model import Kind, Link, Node, Topology
+from syccl.topology.model import ABILITIES, PLAIN, Kind, Link, Node, Topology, Traits
 from syccl.topology.naming import MOST_NAMES, did_you_mean, expand_names
-from syccl.topology.yaml_format import Entry, Fabric, Leaves, LinkEntry, Names, ServerTemplate, Spines, TopologyFile
+from syccl.topology.yaml_format import (
+    Entry,
+    Fabric,
+    Leaves,
+    LinkEntry,
+    Names,
+    NodeEntry,
+    ServerTemplate,
+    Spines,
+    TopologyFile,
+)
 from syccl.topology.yaml_tree import Places
-from syccl.units import parse_latency, parse_rate
+from syccl.units import parse_latency, parse_rate, parse_share
 
 MOST_LINKS = 10_000_000
 """Most links that one file may state; more is a slip."""
@@ -37,8 +47,9 @@ def build_topology(file: TopologyFile, places: Places, *, name: str) -> Topology
     if file.fabric is not None:
         builder.add_fabric(file.fabric)
     for entry in file.nodes:
-        kind = Kind(entry.kind)
-        builder.add_nodes(entry, "names", [Node(one, kind, entry.server) for one in builder.names(entry, "names")])
+        kind, traits = Kind(entry.kind), builder.traits(entry)
+        nodes = [Node(one, kind, entry.server, traits) for one in builder.names(entry, "names")]
+        builder.add_nodes(entry, "names", nodes)
     for link in file.links:
         builder.add_links(link, builder.entry_links(link, builder.ids), base=0)
     try:
@@ -184,11 +195,29 @@ class _Builder:
             raise self.places.error(template, "", "no nics for the fabric to connect; name what it connects in ports")
         links = [link for entry in template.links for link in self.entry_links(entry, ids)]
         self.check_size(template, field_name, nodes=len(servers) * len(local), links=len(servers) * len(links))
+        traits = dict.fromkeys(Kind, PLAIN) | {Kind.SWITCH: self.able(template, "switches_can")}
         for server in servers:
             base = len(self.nodes)
-            self.add_nodes(template, field_name, [Node(f"{server}.{name}", kind, server) for name, kind in local])
+            nodes = [Node(f"{server}.{name}", kind, server, traits[kind]) for name, kind in local]
+            self.add_nodes(template, field_name, nodes)
             self.add_links(template, links, base=base)
             self.ports += [[base + port for port in ports]] if ports else []
+
+    def able(self, entry: Entry, name: str) -> Traits:
+        """Return the traits of switches that can do what a field says."""
+        abilities = tuple(sorted(set(self.names(entry, name))))
+        strange = [ability for ability in abilities if ability not in ABILITIES]
+        if strange:
+            raise self.places.error(entry, name, f"{strange[0]!r} is none of {', '.join(ABILITIES)}")
+        return Traits(abilities) if abilities else PLAIN
+
+    def traits(self, entry: NodeEntry) -> Traits:
+        """Return the traits of single nodes."""
+        if (entry.can and entry.kind != "switch") or (entry.device and entry.kind != "gpu"):
+            raise self.places.error(entry, "kind", f"a {entry.kind} has no {'can' if entry.can else 'device'}")
+        share = parse_share(entry.share)
+        found = Traits(self.able(entry, "can").abilities, entry.plane, entry.device, share)
+        return PLAIN if found == PLAIN else found
 
     def server_names(self, template: ServerTemplate) -> tuple[str, list[str]]:
         """Return which field names a template's servers, and the names."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from syccl.topology.model import Link, Node, Topology
+from syccl.topology.model import WHOLE, Link, Node, Topology
 from syccl.topology.naming import as_pattern
 from syccl.topology.yaml_build import build_topology
 from syccl.topology.yaml_tree import read_entries
@@ -59,8 +59,13 @@ def _quoted(letter: str) -> str:
 
 
 def _node(node: Node) -> str:
+    traits = node.traits
     server = f", server: {_text(node.server)}" if node.server else ""
-    return f"{{kind: {node.kind.value}, names: {_text(as_pattern(node.name))}{server}}}"
+    more = f", can: [{', '.join(traits.abilities)}]" if traits.abilities else ""
+    more += f", plane: {_text(traits.plane)}" if traits.plane else ""
+    more += f", device: {_text(traits.device)}" if traits.device else ""
+    more += f', share: "{_exact(traits.share_permille, 1)}%"' if traits.share_permille != WHOLE else ""
+    return f"{{kind: {node.kind.value}, names: {_text(as_pattern(node.name))}{server}{more}}}"
 
 
 def _links(links: tuple[Link, ...], names: list[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from syccl.units import LATENCY_UNITS, RATE_UNITS, parse_latency, parse_rate
+from syccl.units import LATENCY_UNITS, RATE_UNITS, parse_latency, parse_rate, parse_share
 
 _NUMBER = r"([0-9]{1,15}(\.[0-9]{0,15})?|\.[0-9]{1,15})([eE][+-]?[0-9]{1,2})?"
 
@@ -42,6 +42,7 @@ def _quantity(units: tuple[str, ...]) -> str:
 
 Rate = Annotated[str, Limits(pattern=_quantity(RATE_UNITS), parse=parse_rate)]
 Latency = Annotated[str, Limits(pattern=_quantity(LATENCY_UNITS), parse=parse_latency)]
+Share = Annotated[str, Limits(pattern=r"^[0-9]{1,3}(\.[0-9])?%$", parse=parse_share)]
 Text = Annotated[str, Limits(least=1)]
 Count = Annotated[int, Limits(least=1)]
 Names = Text | tuple[Text, ...]
@@ -80,6 +81,14 @@ class NodeEntry(Entry):
     """Names of the nodes, such as gpu0..7."""
     server: Text = ""
     """Label of the server they are in, for people."""
+    can: Names = ()
+    """What a switch can do in the network: multicast, reduce."""
+    plane: Text = ""
+    """Label of the plane of a switch or NIC, where a fabric has several."""
+    device: Text = ""
+    """The physical GPU that these GPUs are instances of."""
+    share: Share = "100%"
+    """Share of the device that each of them has."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,6 +105,8 @@ class ServerTemplate(Entry):
     """NICs of each server."""
     switches: Names = ()
     """Switches inside each server."""
+    switches_can: Names = ()
+    """What those switches can do in the network: multicast, reduce."""
     links: tuple[LinkEntry, ...] = ()
     """Links inside each server."""
     ports: Names | None = None
