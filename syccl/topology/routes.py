@@ -52,6 +52,51 @@ def default_route(topology: Topology, src: int, dst: int) -> Route | None:
     return routes_from(topology, src).get(dst)
 
 
+def path_set(topology: Topology, src: int, dst: int, *, most: int = 4096) -> tuple[Route, ...]:
+    """Return all routes between two ranks that are as good as the default: as short, as wide, of as little latency.
+
+    A schedule may pin any of them. At most ``most`` are returned, those of the lowest link ids; none where only other
+    GPUs join the two.
+    """
+    best = default_route(topology, src, dst)
+    if best is None:
+        return ()
+    end = topology.gpus[dst]
+    left = _links_to(topology, end)
+    found: list[Route] = []
+    stack = [(topology.gpus[src], Route((), 0, 0))]
+    while stack and len(found) < most:
+        node, route = stack.pop()
+        if node == end:
+            if (route.rate, route.latency_ps) == (best.rate, best.latency_ps):
+                found.append(route)
+            continue
+        for i in reversed(topology.out_links[node]):
+            link = topology.links[i]
+            passable = link.dst == end or not topology.is_gpu(link.dst)
+            if passable and len(route.links) + 1 + left.get(link.dst, len(best.links)) <= len(best.links):
+                rate = min(route.rate or link.rate, link.rate)
+                stack.append((link.dst, Route((*route.links, i), rate, route.latency_ps + link.latency_ps)))
+    return tuple(found)
+
+
+def _links_to(topology: Topology, end: int) -> dict[int, int]:
+    """Return over how few links each node reaches one without passing a GPU."""
+    left = {end: 0}
+    level = [end]
+    while level:
+        following = []
+        for node in level:
+            for i in topology.in_links[node]:
+                before = topology.links[i].src
+                if before not in left:
+                    left[before] = left[node] + 1
+                    if not topology.is_gpu(before):
+                        following.append(before)
+        level = following
+    return left
+
+
 def _chosen(topology: Topology, routes: list[Route], rank: int) -> Route:
     """Return the route to take among some of equally many links from one rank to one node."""
     if len(routes) == 1:

@@ -4,6 +4,7 @@ from collections import Counter
 
 from syccl.topology import Kind, Link, Node, Topology, default_route
 from syccl.topology.parallel import joined_ways
+from syccl.topology.routes import path_set
 from tests.strategies import duplex
 
 
@@ -70,3 +71,19 @@ def test_twins_of_twins_are_joined_too():
     grid = joined_ways(Topology("grid", nodes, tuple(link for pair in both for link in duplex(*pair))))
     assert grid.twins == (("s0", "s1"), ("s2", "s3"))
     assert [link.rate // 25_000_000_000 for link in grid.topology.links] == [2, 2, 4, 4, 2, 2]
+
+
+def test_all_equal_paths_are_known_and_the_default_is_one_of_them():
+    topology = leaf_spine(4)
+    paths = path_set(topology, 0, 4)
+    assert sorted(topology.links[path.links[1]].dst for path in paths) == [15, 16, 17, 18]
+    assert default_route(topology, 0, 4) in paths
+    assert len(path_set(topology, 0, 1)) == 1
+    assert len(path_set(topology, 0, 4, most=2)) == 2
+
+
+def test_narrower_and_slower_paths_are_left_out():
+    topology = leaf_spine(2)
+    links = tuple(link._replace(latency_ps=link.latency_ps + 1) if 16 in link[:2] else link for link in topology.links)
+    paths = path_set(Topology("late", topology.nodes, links), 0, 4)
+    assert [topology.links[path.links[1]].dst for path in paths] == [15]
