@@ -14,7 +14,7 @@ from syccl.cli.common import (
     root_option,
     show,
     size_option,
-    topo_option,
+    topology_options,
 )
 from syccl.cli.matrices import matrix_option, unit_option
 from syccl.errors import InputError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command("bound", short_help="Print what no schedule can beat.")
-@topo_option
+@topology_options
 @op_option
 @size_option
 @root_option
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 def command(  # noqa: PLR0913  one parameter an option
     *,
     topo: str,
+    without: tuple[str, ...],
+    halve: tuple[str, ...],
     op_name: str,
     size: str,
     root: int,
@@ -59,20 +61,19 @@ def command(  # noqa: PLR0913  one parameter an option
     Nothing is synthesized. A bound is called certified when a proof in whole numbers, of prices for links over time,
     was checked on the whole topology; else it is a formula that was proved once and for all.
     """
-    from syccl.cli.common import check_root
+    from syccl.cli.common import check_root, read_cluster
     from syccl.cli.matrices import asked_matrix
     from syccl.cli.outputs import checked_outputs
     from syccl.collective import op_named
     from syccl.report.bound import bound_record, bound_table
     from syccl.report.synthesis import to_json
-    from syccl.topology.catalog import load_topology
     from syccl.topology.check import require_connected
     from syccl.units import parse_size
 
     op, size_bytes = op_named(op_name), parse_size(size)
     if certificate is not None:
         checked_outputs([certificate], force=force)
-    topology = load_topology(topo)
+    topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
     require_connected(topology)
     matrix = asked_matrix(op, matrix_file, matrix_unit, datatype=datatype, topology=topology)

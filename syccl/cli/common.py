@@ -118,8 +118,30 @@ halve_option = click.option(
 
 
 def damage_options(command: Command) -> Command:
-    """Add ``--without`` and ``--halve`` to a verb."""
+    """Add ``--without`` and ``--halve``: parameters ``without`` and ``halve``, for `read_cluster`."""
     return without_option(halve_option(command))
+
+
+def topology_options(command: Command) -> Command:
+    """Add ``--topo``, ``--without`` and ``--halve``: parameters of these names, for `read_cluster`."""
+    return topo_option(damage_options(command))
+
+
+def read_cluster(topo: str, without: Sequence[str], halve: Sequence[str]) -> Topology:
+    """Return the topology that the options name; what plans leave aside of it is told on standard error.
+
+    Raises
+    ------
+    InputError
+        When there is no such topology or part, or the file does not state one.
+    """
+    from syccl.topology.catalog import load_topology
+    from syccl.topology.features import unused_features
+
+    topology = load_topology(topo, without=without, halved=halve)
+    for sentence in unused_features(topology):
+        click.echo(f"note: {sentence}", err=True)
+    return topology
 
 
 def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

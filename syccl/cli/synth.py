@@ -18,7 +18,7 @@ from syccl.cli.common import (
     root_option,
     show,
     size_option,
-    topo_option,
+    topology_options,
 )
 from syccl.cli.matrices import matrix_option, unit_option
 from syccl.errors import InternalError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @click.command("synth", short_help="Make a verified schedule and write it.")
-@topo_option
+@topology_options
 @op_option
 @size_option
 @datatype_option
@@ -69,6 +69,8 @@ if TYPE_CHECKING:
 def command(  # noqa: PLR0913  one parameter an option
     *,
     topo: str,
+    without: tuple[str, ...],
+    halve: tuple[str, ...],
     op_name: str,
     size: str,
     datatype: str,
@@ -96,17 +98,16 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.clock import Clock
 
     clock = Clock(time_limit)  # The imports below count.
-    from syccl.cli.common import check_root, open_store, read_protocol, read_size
+    from syccl.cli.common import check_root, open_store, read_cluster, read_protocol, read_size
     from syccl.cli.matrices import asked_matrix, no_program
     from syccl.cli.outputs import PROGRAM, checked_outputs
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
-    from syccl.topology.catalog import load_topology
 
     store = open_store(cache, no_cache=no_cache)
     op, size_bytes = op_named(op_name), read_size(size, datatype)
     protocol = read_protocol(protocol)
-    topology = load_topology(topo)
+    topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
     matrix = asked_matrix(op, matrix_file, matrix_unit, datatype=datatype, topology=topology)
     size_bytes = size_bytes if matrix is None else matrix.size_bytes

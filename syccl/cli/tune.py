@@ -17,11 +17,13 @@ from syccl.cli.common import (
     protocol_option,
     root_option,
     show,
-    topo_option,
+    topology_options,
 )
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from syccl.cli.folder import Folder
     from syccl.collective import Op
     from syccl.report.tuning import Report
@@ -32,7 +34,7 @@ DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
 
 
 @click.command("tune", short_help="Make the fewest programs for a sweep over sizes.")
-@topo_option
+@topology_options
 @op_option
 @click.option(
     "-b",
@@ -92,6 +94,8 @@ DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
 def command(  # noqa: PLR0913  one parameter an option
     *,
     topo: str,
+    without: tuple[str, ...],
+    halve: tuple[str, ...],
     op_name: str,
     first: str,
     last: str,
@@ -119,18 +123,17 @@ def command(  # noqa: PLR0913  one parameter an option
 
     For example: syccl tune --topo a100x32 --op allreduce -b 1K -e 4G -f 2
     """
-    from syccl.cli.common import check_root, open_store, read_protocol
+    from syccl.cli.common import check_root, open_store, read_cluster, read_protocol
     from syccl.cli.progress import Progress
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
     from syccl.pipeline import Options
-    from syccl.topology.catalog import load_topology
     from syccl.tuning import sweep_sizes, tune
 
     store = open_store(cache, no_cache=no_cache)
     op, sweep = op_named(op_name), _sweep(first, last, factor, step)
     options = Options(0, datatype_named(datatype), read_protocol(protocol), jobs=jobs, time_limit_s=time_limit)
-    topology = load_topology(topo)
+    topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
     folder = folder or _default(topology, op, root)
     _check_outputs(folder, csv_file, force=force)
@@ -140,7 +143,10 @@ def command(  # noqa: PLR0913  one parameter an option
 
     from syccl.report.tuning import Report
 
-    report = Report(tuned, _command(topo, sweep, tuned), folder)
+    parts = [
+        word for option, names in (("--without", without), ("--halve", halve)) for n in names for word in (option, n)
+    ]
+    report = Report(tuned, _command(["--topo", topo, *parts], sweep, tuned), folder)
     _write(report, csv_file, force=force, quiet=quiet)
     _tell(report, quiet=quiet, as_json=as_json)
     return 0
@@ -178,14 +184,14 @@ def _folder(path: Path) -> Folder:
     return Folder(path, index=INDEX, files=ALGORITHMS)
 
 
-def _command(topo: str, sweep: Sweep, tuned: Tuned) -> str:
+def _command(cluster: Sequence[str], sweep: Sweep, tuned: Tuned) -> str:
     """Return the command that makes the same files, with all that they depend on."""
     prepared, options = tuned.prepared, tuned.options
     step = ["-f", f"{sweep.factor:.17g}"] if sweep.step_bytes is None else ["-i", str(sweep.step_bytes)]
     root = ["--root", str(prepared.root)] if prepared.op.rooted else []
     limits = ["-b", str(sweep.first_bytes), "-e", str(sweep.last_bytes), *step]
     forms = ["--datatype", options.datatype, "--protocol", options.protocol]
-    return shlex.join(["syccl", "tune", "--topo", topo, "--op", prepared.op.name, *limits, *forms, *root])
+    return shlex.join(["syccl", "tune", *cluster, "--op", prepared.op.name, *limits, *forms, *root])
 
 
 def _write(report: Report, csv_file: Path | None, *, force: bool, quiet: bool) -> None:

@@ -33,7 +33,7 @@ def degraded(topology: Topology, *, without: Sequence[str] = (), halved: Sequenc
     halves = tuple(
         link._replace(rate=max(1, link.rate // 2)) if i in slowed else link for i, link in enumerate(topology.links)
     )
-    left = replace(topology, links=halves)
+    left = replace(topology, name=f"{topology.name}-degraded", links=halves)
     return kept(left, nodes={element.node for element in gone if element.node is not None}, links=removed)
 
 

@@ -146,3 +146,25 @@ def test_a_picture_shows_the_load_of_a_schedule(capsys: Capsys, folder: Path) ->
     assert "busy" in (folder / "x.svg").read_text()
     other = run(capsys, "topo", "plot", "dgx1-v100", "--schedule", "s.json", "-o", "y.svg")
     assert (other.code, "not the same topology" in other.err) == (3, True)
+
+
+def test_a_dead_part_is_left_out_of_plans_and_bounds(capsys: Capsys, folder: Path) -> None:
+    whole = json.loads(run(capsys, "bound", "--topo", "ring.yaml", "--op", "allgather", "--json").out)
+    args = ("--topo", "ring.yaml", "--op", "allgather", "--without", "link:gpu0/gpu1")
+    less = json.loads(run(capsys, "bound", *args, "--json").out)
+    assert less["bandwidth_bound_us"] == pytest.approx(2 * whole["bandwidth_bound_us"])
+    result = run(capsys, "synth", *args, "--size", "1MiB", "-o", "x.json", "--json")
+    made = json.loads(result.out)
+    assert (result.code, made["topology"]) == (0, "ring4-degraded")
+    assert made["bound_us"] >= less["bandwidth_bound_us"] / 64
+    halved = run(capsys, "bound", "--topo", "ring.yaml", "--op", "allgather", "--halve", "gpu:gpu2", "--json")
+    assert json.loads(halved.out)["bandwidth_bound_us"] == pytest.approx(2 * whole["bandwidth_bound_us"])
+
+
+def test_what_plans_leave_aside_is_told(capsys: Capsys, folder: Path) -> None:
+    (folder / "x.yaml").write_text(
+        "nodes:\n  - {kind: gpu, names: g0..1}\n  - {kind: switch, names: s, can: reduce}\n"
+        "links:\n  - {between: [g0..1, s], bandwidth: 25GB/s, latency: 1us}\n"
+    )
+    result = run(capsys, "bound", "--topo", "x.yaml", "--op", "allreduce")
+    assert (result.code, result.err.startswith("note: 1 switch can reduce in the network")) == (0, True)
