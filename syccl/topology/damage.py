@@ -33,8 +33,9 @@ def degraded(topology: Topology, *, without: Sequence[str] = (), halved: Sequenc
     halves = tuple(
         link._replace(rate=max(1, link.rate // 2)) if i in slowed else link for i, link in enumerate(topology.links)
     )
-    left = replace(topology, name=f"{topology.name}-degraded", links=halves)
-    return kept(left, nodes={element.node for element in gone if element.node is not None}, links=removed)
+    nodes = {element.node for element in gone if element.node is not None}
+    left = kept(replace(topology, links=halves), nodes=nodes, links=removed)
+    return replace(left, name=f"{topology.name}-degraded")
 
 
 def subset(topology: Topology, ranks: Iterable[int]) -> Topology:
