@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +13,9 @@ from tests.quality.measured.process import Run, run
 from tests.quality.measuring import as_result, measure
 from tests.quality.rows import Row
 from tests.quality.worker import MEASURES, measured
+
+
+MEASURE = Path(__file__).parent.parent / "quality" / "measure.py"
 
 
 def said(stdout: str, stderr: str = "", code: int | None = 0) -> Run:
@@ -78,3 +84,9 @@ def test_every_measure_exists() -> None:
     for name, module in names.items():
         assert callable(getattr(import_module(f"tests.quality.measured.{module}"), name))
     assert "tests.quality.measured.lifted" not in sys.modules
+
+
+def test_a_measured_process_may_measure_another_under_a_higher_limit() -> None:
+    inner = [sys.executable, str(MEASURE), "600", sys.executable, "-c", "print(7)"]
+    done = subprocess.run([sys.executable, str(MEASURE), "60", *inner], capture_output=True, text=True, check=True)
+    assert json.loads(json.loads(done.stdout)[4])[4] == "7\n"

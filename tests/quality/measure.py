@@ -20,7 +20,10 @@ limit_s, command = float(sys.argv[1]), sys.argv[2:]
 
 
 def _limit_cpu() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit_s), math.ceil(limit_s) + 1))
+    """Limit the command, or keep the limit of a measured process that measures another."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    most = math.ceil(limit_s) + 1 if hard == resource.RLIM_INFINITY else min(math.ceil(limit_s) + 1, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (min(math.ceil(limit_s), most), most))
 
 
 began = time.perf_counter()
