@@ -14,7 +14,6 @@ from tests.quality.measuring import as_result, measure
 from tests.quality.rows import Row
 from tests.quality.worker import MEASURES, measured
 
-
 MEASURE = Path(__file__).parent.parent / "quality" / "measure.py"
 
 
