@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,8 @@ from syccl.store import Store
 
 _COMBINE_ABOVE, _SOLVE_ABOVE = 1.01, 1.01
 """Gaps to the bound above which the integer program and the constraint program are asked."""
+_COMBINE_LONG_ABOVE = 1.045
+"""The same for the integer program where plans are long: it mixes few pieces, which are worse among servers."""
 _EFFORT = 0.3
 """Deterministic time units of the constraint solver for one sub-demand."""
 
@@ -63,11 +66,12 @@ def find_plans(
         found.append(plan)
         if is_over():
             break
-    among_servers = problem.wants_many_rows and all(problem.ground.is_switch)
-    if _gap(problem, found) > _COMBINE_ABOVE and not among_servers and not is_over():
+    is_long, among_servers = problem.wants_many_rows, all(problem.ground.is_star)
+    most = math.inf if is_long and among_servers else _COMBINE_LONG_ABOVE if is_long else _COMBINE_ABOVE
+    if _gap(problem, found) > most and not is_over():
         progress("combining trees")
         found += _from("integer program", combined_plans(problem, pricing, found, clock))
-    if _gap(problem, found) > _SOLVE_ABOVE and not all(problem.ground.is_switch) and not is_over():
+    if _gap(problem, found) > _SOLVE_ABOVE and not among_servers and not is_long and not is_over():
         progress("solving sub-demands")
         found += _from("constraint program", solved_plans(problem, found, solver))
     if problem.is_short and not is_over():

@@ -16,8 +16,7 @@ import numpy as np
 
 from syccl.planning.problem import Problem
 from syccl.sketch.families import Family
-from syccl.solve.list_schedule import JobShop, list_schedule, tails
-from syccl.solve.polish import backwards_after
+from syccl.solve.list_schedule import JobShop, backwards_after, list_schedule, tails
 from syccl.solve.timing import job_shop, rows_of
 
 _PARTS = (4, 8, 16)

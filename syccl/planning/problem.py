@@ -23,7 +23,7 @@ LATENCY_RULES = 4.0
 
 _LATENCY_MATTERS = 50.0
 _PIECES_WANTED = 8
-ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 64_000, 32_000, 16_000
+ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 66_000, 32_000, 16_000
 """Hops of the longest plan without much symmetry: of one that is no program, of an allreduce that is lowered, and of
 one whose trees are grown rank by rank because some island is no switch, or of which several shapes are lowered."""
 BANDWIDTH_RULES = 20.0
@@ -133,7 +133,7 @@ class Problem:
     @cached_property
     def joins_servers(self) -> bool:
         """Whether the islands are servers, each behaving as one switch, though perhaps unlike."""
-        return len(self.islands) > 1 and all(self.ground.is_switch) and min(map(len, self.islands)) > 1
+        return len(self.islands) > 1 and all(self.ground.is_star) and min(map(len, self.islands)) > 1
 
     @property
     def wants_many_rows(self) -> bool:
@@ -147,7 +147,7 @@ class Problem:
         """Hops of the longest plan worth making."""
         if not self.wants_many_rows:
             return _ROWS_OF_PLAN
-        if not all(self.ground.is_switch):
+        if not all(self.ground.is_star):
             return ROWS_OF_RANKS
         if self.most_hops is None:
             return ROWS_OF_SCHEDULE

@@ -17,6 +17,7 @@ from syccl.sketch.ground import Ground
 from syccl.sketch.grow import TreeRouter
 from syccl.sketch.model import Hop, Piece, both_trees, in_tree, out_tree
 from syccl.sketch.price import Column, Pricing
+from syccl.sketch.sequence import evenly_sequenced
 from syccl.sketch.shape import Shape
 from syccl.sketch.structure import route_allgather, route_allreduce
 from syccl.solve.trees import Solver
@@ -94,7 +95,7 @@ def _is_worth(problem: Problem, ground: Ground, count: int, shape: Shape) -> boo
     if shape.relays:
         if problem.most_hops is None:
             return False
-        long_chains = any(ground.is_switch) and max(map(len, ground.islands)) > 4
+        long_chains = any(ground.is_star) and max(map(len, ground.islands)) > 4
         return problem.op.reduces and not problem.sums_everywhere and long_chains
     return shape.wave == "binomial" or (len(ground.islands) > 2 and count <= 2)
 
@@ -111,7 +112,8 @@ def structured_pieces(problem: Problem, ground: Ground, count: int, shape: Shape
     scale = problem.group.order * count if problem.sums_everywhere else count
     router = TreeRouter(ground, problem.unit_s_per_byte * scale, shape)
     if problem.sums_everywhere:
-        return route_allreduce(router, count)
+        pieces = route_allreduce(router, count)
+        return evenly_sequenced(pieces, problem.quotient) if problem.wants_many_rows else pieces
     return route_allgather(router, count, inward=problem.op.reduces)
 
 

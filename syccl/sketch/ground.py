@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,6 +74,12 @@ class Ground:
         return [is_one_switch(self.quotient, members) for members in self.islands]
 
     @cached_property
+    def is_star(self) -> list[bool]:
+        """Whether each island is best served by a star, as a switch whose ports may have unlike rates."""
+        pairs = zip(self.islands, self.is_switch, strict=True)
+        return [is_switch or has_ports_alone(self.quotient, members) for members, is_switch in pairs]
+
+    @cached_property
     def routed(self) -> NDArray[np.bool_]:
         """Arcs that have a route, shape ``(ranks, ranks)``."""
         routed = (np.diff(self.quotient.route_start) > 0)[self.quotient.arc_class]
@@ -129,15 +135,37 @@ def is_one_switch(quotient: Quotient, members: tuple[int, ...]) -> bool:
 
     All pairs have routes of one rate, and every link serves one sender or one receiver only.
     """
-    routes = [(u, v, quotient.route(u, v)) for u in members for v in members if u != v]
-    if any(not path for _, _, path in routes):
+    routes = _routes_within(quotient, members)
+    rates = quotient.topology.link_rates
+    if not _serve_one(routes):
         return False
+    return len({min(float(rates[link]) for link in path) for path in routes.values()}) <= 1
+
+
+def has_ports_alone(quotient: Quotient, members: tuple[int, ...]) -> bool:
+    """Return whether all that holds a group up is what each rank can send and receive in all.
+
+    All pairs have routes, every link serves one sender or one receiver only, and the narrowest link of every route is
+    one that all routes of its sender, or all of its receiver, pass.
+    """
+    routes = _routes_within(quotient, members)
+    if not _serve_one(routes):
+        return False
+    users = Counter(link for path in routes.values() for link in path)
+    rates, others = quotient.topology.link_rates, len(members) - 1
+    return all(users[min(path, key=lambda link: (rates[link], -users[link]))] == others for path in routes.values())
+
+
+def _routes_within(quotient: Quotient, members: tuple[int, ...]) -> dict[tuple[int, int], tuple[int, ...]]:
+    return {(u, v): quotient.route(u, v) for u in members for v in members if u != v}
+
+
+def _serve_one(routes: dict[tuple[int, int], tuple[int, ...]]) -> bool:
+    """Return whether all routes exist and every link serves one sender or one receiver only."""
     senders: dict[int, set[int]] = defaultdict(set)
     receivers: dict[int, set[int]] = defaultdict(set)
-    for u, v, path in routes:
+    for (u, v), path in routes.items():
         for link in path:
             senders[link].add(u)
             receivers[link].add(v)
-    rates = quotient.topology.link_rates
-    alone = all(len(senders[link]) == 1 or len(receivers[link]) == 1 for link in senders)
-    return alone and len({min(float(rates[link]) for link in path) for _, _, path in routes}) <= 1
+    return all(routes.values()) and all(len(senders[link]) == 1 or len(receivers[link]) == 1 for link in senders)

@@ -77,7 +77,7 @@ class TreeRouter:
     @cached_property
     def is_steady(self) -> bool:
         """Whether trees are chosen at prices that stay: islands are switches and there is hardly any symmetry."""
-        return self.ground.quotient.group.order <= _FEW_COPIES and all(self.ground.is_switch)
+        return self.ground.quotient.group.order <= _FEW_COPIES and all(self.ground.is_star)
 
     def prices(self, *, inward: bool | None = None) -> Floats:
         """Return the cost of one transfer of every arc class, shape ``(classes,)``.
@@ -128,7 +128,7 @@ class TreeRouter:
         grower.enter(root, None)
         grower.spread_islands()
         grower.reach_the_rest()
-        if len(self.ground.islands) > 1 and all(self.ground.is_switch):
+        if len(self.ground.islands) > 1 and all(self.ground.is_star):
             grower.rehang()
         return grower.parent
 
@@ -203,7 +203,7 @@ class _Grower:
         island = int(self.ground.island_of[entry])
         self.holder[island] = entry
         members = self.ground.islands[island]
-        if self.ground.is_switch[island]:
+        if self.ground.is_star[island]:
             self._star(entry, members)
         else:
             self._spread_ranks(np.array(members), self.allowed)

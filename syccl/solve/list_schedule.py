@@ -6,6 +6,7 @@ result is there after its last resource is released plus its latency.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -56,13 +57,19 @@ def tails(shop: JobShop) -> list[float]:
     return tail
 
 
-def list_schedule(shop: JobShop, priority: Sequence[float], *, crowded_first: bool = False) -> Timing:
-    """Start jobs as early as their inputs and resources allow.
+def list_schedule(
+    shop: JobShop, priority: Sequence[float], *, crowded_first: bool = False, within_s: float = math.inf
+) -> Timing:
+    """Start jobs as early as their inputs and resources allow, of rivals the one of highest priority first.
 
-    Of rivals the one of highest priority goes first; ``crowded_first`` asks first which of them uses a resource that
-    has more left to do.
+    Parameters
+    ----------
+    crowded_first
+        Whether, before that, the rival goes first that uses a resource with more left to do.
+    within_s
+        Makespan that is of interest; where it cannot be kept, the makespan returned is infinite.
     """
-    return _Run(shop, priority, crowded_first).finish()
+    return _Run(shop, priority, crowded_first, within_s).finish()
 
 
 def in_order(shop: JobShop, sequence: Sequence[int]) -> Timing:
@@ -90,17 +97,39 @@ def in_order(shop: JobShop, sequence: Sequence[int]) -> Timing:
     return Timing(start, max(arrival, default=0.0))
 
 
+def backwards_after(after: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return what each job waits for when jobs run backwards in time, numbered from the last one."""
+    last = len(after) - 1
+    back: list[list[int]] = [[] for _ in after]
+    for job, before in enumerate(after):
+        for earlier in before:
+            back[last - earlier].append(last - job)
+    return back
+
+
+def mirrored_schedule(shop: JobShop, *, crowded_first: bool = False) -> Timing:
+    """Return the jobs in the order of a list schedule, longest tails first, that runs backwards in time.
+
+    Reductions are copies backwards in time, so what orders the one well orders the other well.
+    """
+    back = JobShop(shop.uses[::-1], shop.latency_s[::-1], backwards_after(shop.after))
+    timing = list_schedule(back, tails(back), crowded_first=crowded_first)
+    end_s = [start + back.duration_s(job) for job, start in enumerate(timing.start_s)]
+    last = len(end_s) - 1
+    return in_order(shop, sorted(range(len(end_s)), key=lambda job: (-end_s[last - job], job)))
+
+
 class _Run:
     """State of one list scheduling run; jobs on the same resources form a kind with one queue."""
 
-    def __init__(self, shop: JobShop, priority: Sequence[float], crowded_first: bool) -> None:
+    def __init__(self, shop: JobShop, priority: Sequence[float], crowded_first: bool, within_s: float) -> None:
         jobs = len(shop.uses)
         kinds: dict[tuple[tuple[int, float], ...], int] = {}
         self.kind = [kinds.setdefault(tuple(uses), len(kinds)) for uses in shop.uses]
         self.uses = list(kinds)
         self.length = [max((seconds for _, seconds in uses), default=0.0) for uses in kinds]
         resources = 1 + max((r for uses in kinds for r, _ in uses), default=0)
-        self.latency, self.crowded_first = shop.latency_s, crowded_first
+        self.latency, self.crowded_first, self.within_s = shop.latency_s, crowded_first, within_s
         self.rank = [(-priority[job], job) for job in range(jobs)]
         self.queue: list[list[tuple[float, int]]] = [[] for _ in kinds]
         self.is_free = [True] * resources
@@ -123,7 +152,7 @@ class _Run:
 
     def finish(self) -> Timing:
         events, now = self.events, 0.0
-        while events:
+        while events and self.makespan <= self.within_s:
             limit = events[0][0] * _TOGETHER
             touched: dict[int, None] = {}
             while events and events[0][0] <= limit:
@@ -134,7 +163,7 @@ class _Run:
                     self.is_free[~what] = True
                     touched.update(self.waiting[~what])
             self._dispatch(touched, now)
-        return Timing(self.start, self.makespan)
+        return Timing(self.start, self.makespan if self.makespan <= self.within_s else math.inf)
 
     def _enqueue(self, job: int) -> int:
         """Put a ready job into the queue of its kind."""
@@ -174,6 +203,8 @@ class _Run:
         events, is_last = self.events, not self.queue[kind]
         for resource, seconds in self.uses[kind]:
             self.is_free[resource] = False
+            if now + self.left[resource] > self.within_s * _TOGETHER:
+                self.makespan = math.inf
             self.left[resource] -= seconds
             heappush(events, (now + seconds, ~resource))
             if is_last:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from syccl.sketch.model import Piece
-from syccl.solve.list_schedule import JobShop, Timing, list_schedule, tails
+from syccl.solve.list_schedule import JobShop, Timing, backwards_after, list_schedule, tails
 from syccl.solve.timing import Timed
 
 _REACH = 0.5
@@ -56,13 +56,3 @@ def backwards(shop: JobShop) -> list[float]:
     back = JobShop(shop.uses[::-1], shop.latency_s[::-1], backwards_after(shop.after))
     timing: Timing = list_schedule(back, tails(back))
     return [timing.start_s[last - job] + shop.duration_s(job) for job in range(last + 1)]
-
-
-def backwards_after(after: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return what each job waits for when jobs run backwards in time, numbered from the last one."""
-    last = len(after) - 1
-    back: list[list[int]] = [[] for _ in after]
-    for job, before in enumerate(after):
-        for earlier in before:
-            back[last - earlier].append(last - job)
-    return back

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from syccl.sketch.model import Piece
 from syccl.sketch.quotient import Quotient
-from syccl.solve.list_schedule import JobShop, Timing, list_schedule, tails
+from syccl.solve.list_schedule import JobShop, Timing, list_schedule, mirrored_schedule, tails
 
 _COMPARED_ORBITS = 64
 PIECE_ORDER_WEIGHT = (0.0, 1.0, 3.0, 1e3)
@@ -21,8 +21,10 @@ CROWDED_WEIGHT = (0.0, 0.05, 0.2)
 """The same in multiples of the busiest link's time, where the transfer with the busier link goes first."""
 _RULES = (*((weight, False) for weight in PIECE_ORDER_WEIGHT), *((weight, True) for weight in CROWDED_WEIGHT))
 _MANY_JOBS = 6_000
-_RULES_FOR_MANY = ((0.0, False), (0.0, True), (0.05, True))
+_RULES_FOR_MANY = ((0.0, True), (0.5, True), (0.05, True), (0.0, False))
 """With more jobs than this only these rules are tried."""
+_GOOD_ENOUGH = 1.01
+"""Nor are more rules tried of so many jobs when a schedule takes no longer than this, over the busiest link's time."""
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,17 @@ def time_pieces(pieces: Sequence[Piece], quotient: Quotient, chunk_bytes: float)
 
 def _best_timing(rows: Rows, shop: JobShop, pieces: int, rules: Sequence[tuple[float, bool]]) -> Timing:
     tail = tails(shop)
-    longest = {False: max(tail, default=0.0), True: _busiest_s(shop)}
-    best = Timing([], math.inf)
+    busiest_s = _busiest_s(shop)
+    longest = {False: max(tail, default=0.0), True: busiest_s}
+    # Sums alone are copies backwards in time: there the mirror image is as good a start as any.
+    best = mirrored_schedule(shop) if rows.reduce and all(rows.reduce) else Timing([], math.inf)
     for weight, crowded_first in rules:
+        if len(tail) > _MANY_JOBS and best.makespan_s <= busiest_s * _GOOD_ENOUGH:
+            break
         each = weight * longest[crowded_first] / max(1, pieces)
         priority = [t - each * piece for t, piece in zip(tail, rows.piece, strict=True)]
-        timing = list_schedule(shop, priority, crowded_first=crowded_first)
-        if timing.makespan_s < best.makespan_s:
+        timing = list_schedule(shop, priority, crowded_first=crowded_first, within_s=best.makespan_s)
+        if timing.makespan_s < best.makespan_s or not best.start_s:
             best = timing
     return best
 

@@ -14,7 +14,8 @@ def islands(topology: Topology) -> tuple[tuple[int, ...], ...]:
 
     At a threshold rate, two ranks belong together when default routes of at least that rate join them, over other
     ranks if need be. A level counts when it has several parts, one of them of several ranks, and its threshold is at
-    least twice the rate of every route between parts. The highest such level is taken.
+    least twice the rate of every route between parts. Of such levels the highest is taken at which the fewest ranks are
+    alone: servers may have links of unlike rates, and one rank's links may be damaged.
 
     Returns
     -------
@@ -23,10 +24,13 @@ def islands(topology: Topology) -> tuple[tuple[int, ...], ...]:
     """
     found = levels(topology)
     slower = [*(rate for rate, _ in found[1:]), 0]
-    for (rate, parts), between in zip(found, slower, strict=False):
-        if 1 < len(parts) < topology.ranks and rate >= _CLEARLY_FASTER * between:
-            return parts
-    return (tuple(range(topology.ranks)),)
+    counting = [
+        parts
+        for (rate, parts), between in zip(found, slower, strict=False)
+        if 1 < len(parts) < topology.ranks and rate >= _CLEARLY_FASTER * between
+    ]
+    everyone = (tuple(range(topology.ranks)),)
+    return min(counting, key=lambda parts: sum(len(part) == 1 for part in parts), default=everyone)
 
 
 def levels(topology: Topology) -> list[tuple[int, tuple[tuple[int, ...], ...]]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syccl.sketch.ground import is_one_switch
+from syccl.sketch.ground import has_ports_alone, is_one_switch
 from syccl.sketch.quotient import Quotient
 from syccl.symmetry.group import trivial_group
 from syccl.topology import Kind, Link, Node, Topology
@@ -44,6 +44,20 @@ def uneven_switch() -> Topology:
 )
 def test_a_group_is_one_switch_where_only_ports_are_shared(topology, members, expected) -> None:
     assert is_switch(topology, members) is expected
+
+
+@pytest.mark.parametrize(
+    ("topology", "members", "expected"),
+    [
+        (uneven_switch(), (0, 1, 2), True),
+        (one_switch(4), (0, 1, 2, 3), True),
+        (shared_nic_topology(), (0, 1, 2, 3), False),
+        (ring(4), (0, 1, 2, 3), False),
+        (Topology("uneven mesh", gpus(3), cables([(0, 1), (1, 2)]) + cables([(0, 2)], RATE // 2)), (0, 1, 2), False),
+    ],
+)
+def test_ports_alone_hold_up_a_switch_but_not_cables_of_pairs(topology, members, expected) -> None:
+    assert has_ports_alone(Quotient.of(topology, trivial_group(topology)), members) is expected
 
 
 def test_islands_are_numbered_by_their_place() -> None:

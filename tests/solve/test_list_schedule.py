@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syccl.solve.list_schedule import JobShop, Timing, list_schedule, tails
+from syccl.solve.list_schedule import JobShop, Timing, list_schedule, mirrored_schedule, tails
 
 
 def makespan(shop: JobShop, priority: list[float] | None = None) -> float:
@@ -136,3 +137,39 @@ def test_the_makespan_is_between_its_simple_bounds(made: tuple[JobShop, list[flo
 def test_the_duration_of_a_job_is_its_longest_use_and_its_latency() -> None:
     shop = JobShop([[(0, 1.0), (1, 4.0)], []], [0.5, 0.25], [[], []])
     assert [shop.duration_s(job) for job in (0, 1)] == pytest.approx([4.5, 0.25])
+
+
+@given(shops())
+def test_a_makespan_of_interest_does_not_change_a_schedule_that_keeps_it(case) -> None:
+    shop, priority = case
+    for crowded_first in (False, True):
+        free = list_schedule(shop, priority, crowded_first=crowded_first)
+        assert list_schedule(shop, priority, crowded_first=crowded_first, within_s=free.makespan_s) == free
+        if free.makespan_s > 0:
+            short = list_schedule(shop, priority, crowded_first=crowded_first, within_s=free.makespan_s * 0.99)
+            assert short.makespan_s == math.inf
+
+
+def test_the_crowded_machine_goes_first() -> None:
+    shop = JobShop([[(0, 1.0), (1, 1.0)], [(1, 1.0), (2, 1.0)], [(2, 1.0)], [(2, 1.0)]], [0.0] * 4, [[]] * 4)
+    assert list_schedule(shop, [1.0, 0.0, 0.0, 0.0]).makespan_s == 3.0
+    assert list_schedule(shop, [9.0, 0.0, 0.0, 0.0], crowded_first=True).start_s[1] == 0.0
+
+
+@given(shops())
+def test_the_mirror_image_is_a_schedule(case) -> None:
+    shop, _ = case
+    timing = mirrored_schedule(shop)
+    end = [timing.start_s[job] + shop.duration_s(job) for job in range(len(shop.uses))]
+    assert timing.makespan_s == max(end, default=0.0)
+    for job, after in enumerate(shop.after):
+        assert all(end[before] <= timing.start_s[job] for before in after)
+    spans = [(r, timing.start_s[j], timing.start_s[j] + s) for j, uses in enumerate(shop.uses) for r, s in uses if s]
+    for (r, _, until), (q, begin, _) in itertools.pairwise(sorted(spans)):
+        assert r != q or until <= begin
+
+
+def test_the_mirror_image_of_a_tree_of_sums_takes_as_long_as_the_tree_of_copies() -> None:
+    copies = JobShop([[(0, 2.0)], [(1, 1.0)], [(1, 1.0)]], [0.5] * 3, [[], [0], [0]])
+    sums = JobShop([[(1, 1.0)], [(1, 1.0)], [(0, 2.0)]], [0.5] * 3, [[], [], [0, 1]])
+    assert mirrored_schedule(sums).makespan_s == makespan(copies) == 5.0

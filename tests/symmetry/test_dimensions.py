@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from syccl.symmetry.automorphisms import find_group
 from syccl.symmetry.dimensions import islands
 from syccl.topology import Kind, Node, Topology, routes_from
-from tests.strategies import cables, gpus, one_switch, ring, scrambled, symmetric_topologies, topologies, two_servers
+from tests.strategies import (
+    RATE,
+    cables,
+    gpus,
+    one_switch,
+    ring,
+    scrambled,
+    symmetric_topologies,
+    topologies,
+    two_servers,
+)
 from tests.symmetry.clusters import GB, a100x32, dgx1, grid, rail, servers
 
 
@@ -52,6 +62,7 @@ def by_routes(topology: Topology) -> tuple[tuple[int, ...], ...]:
     """The definition, word by word, from the default routes."""
     ranks = range(topology.ranks)
     rates = {(i, j): route.rate for i in ranks for j, route in routes_from(topology, i).items()}
+    counting: list[tuple[tuple[int, ...], ...]] = []
     for threshold in sorted(set(rates.values()), reverse=True):
         part = list(ranks)
         for (i, j), rate in rates.items():
@@ -61,8 +72,17 @@ def by_routes(topology: Topology) -> tuple[tuple[int, ...], ...]:
         inside = min(rate for rate in rates.values() if rate >= threshold)
         between = max((rate for (i, j), rate in rates.items() if part[i] != part[j]), default=0)
         if 1 < len(set(part)) < topology.ranks and inside >= 2 * between:
-            return tuple(tuple(r for r in ranks if part[r] == p) for p in sorted(set(part)))
-    return (tuple(ranks),)
+            counting.append(tuple(tuple(r for r in ranks if part[r] == p) for p in sorted(set(part))))
+    return min(counting, key=lambda parts: sum(len(part) == 1 for part in parts), default=(tuple(ranks),))
+
+
+def test_servers_of_unlike_links_and_a_damaged_rank_are_islands() -> None:
+    nodes = (*gpus(6), *(Node(f"s{i}", Kind.SWITCH) for i in range(3)))
+    fast, slow = cables([(0, 6), (1, 6), (2, 6)], 100 * RATE), cables([(3, 7), (4, 7), (5, 7)], 20 * RATE)
+    network = cables([(i, 8) for i in range(6)], RATE)
+    assert islands(Topology("unlike", nodes, fast + slow + network)) == blocks(3, 3)
+    damaged = fast[:4] + cables([(2, 6)], 50 * RATE)
+    assert islands(Topology("damaged", nodes, damaged + slow + network)) == blocks(3, 3)
 
 
 @given(topologies() | symmetric_topologies())
