@@ -21,6 +21,8 @@ from syccl.sketch.quotient import Floats, Quotient
 
 def evenly_sequenced(pieces: Sequence[Piece], quotient: Quotient) -> tuple[Piece, ...]:
     """Return the pieces in an order in which sums and copies load every link evenly over time."""
+    if not pieces:
+        return ()
     excess = _loads(pieces, quotient)
     excess -= excess.mean(axis=0)
     lengths = (excess * excess).sum(axis=1)
