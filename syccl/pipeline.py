@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from syccl.baselines import baseline_lanes, baseline_times
-from syccl.bounds import Bound, lower_bound
+from syccl.bounds import Bound, lower_bound, two_phases_s
 from syccl.clock import Clock
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
@@ -37,6 +37,7 @@ LARGEST_DEFAULT_PROGRAM = 128
 
 _LONGEST_NAME = 63
 _GOOD_PROOF = 0.99
+_GAIN = 1.001
 _EXTENSIONS_S = (0.5, 2.0, 8.0)
 """How much longer plans are sought, each time anew, while no program fits at a time limit."""
 _PLANNING_SHARE = 0.6
@@ -275,6 +276,7 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
     progress("verifying")
     require_clean(verify_schedule(choice.schedule), "schedule")
     timed = schedule_time(choice.schedule, size_bytes=options.size_bytes)
+    tree_bound_s = None if work.pricing is None else _tree_bound_s(problem, work.pricing, clock)
     program = program_time = None
     bottleneck = timed.bottleneck
     if choice.lowered is not None:
@@ -291,12 +293,12 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
         program=program,
         group=problem.group,
         bound=work.bound,
-        tree_bound_s=None if work.pricing is None else _tree_bound_s(problem, work.pricing, clock),
+        tree_bound_s=tree_bound_s,
         schedule_time_s=timed.seconds,
         program_time_s=program_time,
         bottleneck=bottleneck,
         baselines=work.baselines,
-        explain=_explained(work, clock),
+        explain=_explained(work, clock, tree_bound_s),
         synthesis_s=clock.spent_s(),
         hit_time_limit=clock.hit,
     )
@@ -330,11 +332,22 @@ def _tree_bound_s(problem: Problem, pricing: Pricing, clock: Clock) -> float:
     return proven * share
 
 
-def _explained(work: Solved, clock: Clock) -> dict[str, object]:
+def _two_phases(problem: Problem, tree_bound_s: float) -> dict[str, object]:
+    """Return in words what choosing in-trees and out-trees together gains over two collectives, where it does."""
+    apart_s = two_phases_s(problem.group.topology, problem.group, size_bytes=problem.size_bytes)
+    if apart_s <= _GAIN * tree_bound_s:
+        return {}
+    apart, joint = (f"{s * 1e6:.4g} us ({problem.size_bytes / s / 1e9:.3g} GB/s)" for s in (apart_s, tree_bound_s))
+    return {"two_phases": f"a reducescatter and then an allgather need {apart}, trees chosen together {joint}"}
+
+
+def _explained(work: Solved, clock: Clock, tree_bound_s: float | None) -> dict[str, object]:
     problem, pricing = work.problem, work.pricing
     priced: dict[str, object] = {}
+    if tree_bound_s and problem.sums_everywhere and problem.roots > 1:
+        priced |= _two_phases(problem, tree_bound_s)
     if pricing is not None:
-        priced = {
+        priced |= {
             "pricing_status": pricing.status.value,
             "pricing_rounds": pricing.rounds,
             "columns": len(pricing.columns),

@@ -62,6 +62,16 @@ def allgather_bound(network: Network, sinks: Iterable[int]) -> BandwidthBound:
     return BandwidthBound(ratio / network.ranks, _cut(network, crossing))
 
 
+def two_phase_bound(network: Network, sinks: Iterable[int]) -> Fraction:
+    """Return the least seconds per byte of a reducescatter and an allgather one after the other.
+
+    It is no bound for allreduce: in-trees and out-trees that are chosen together, with roots where both fit best, may
+    need less.
+    """
+    ranks = list(sinks)
+    return sum((allgather_bound(way, ranks).seconds_per_byte for way in (network, network.reversed)), Fraction(0))
+
+
 def densest_cut(network: Network, sinks: Iterable[int]) -> tuple[Fraction, Crossing]:
     """Return the largest (GPUs inside) / (bandwidth out) in seconds per byte, over cuts with a sink outside.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from syccl.bounds.bandwidth import Cut
+from syccl.bounds.bandwidth import Cut, two_phase_bound
 from syccl.bounds.gossip import allreduce_time, broadcast_time
+from syccl.bounds.network import Network
 from syccl.bounds.partition import Parts
 from syccl.bounds.study import Study, study
 from syccl.bounds.window import QUICK, THOROUGH, proven, sharper
@@ -68,6 +69,12 @@ class Bound:
     def is_certified(self) -> bool:
         """Whether the proof is for the whole bound; else the bound is a formula that was proved on paper."""
         return self.proven_s >= self.seconds * (1 - 2 * _BELOW)
+
+
+def two_phases_s(topology: Topology, group: Group, *, size_bytes: int) -> float:
+    """Return the least time of an allreduce made of a reducescatter and then an allgather, in seconds."""
+    sinks = [orbit[0] for orbit in group.rank_orbits]
+    return float(two_phase_bound(Network.of(topology), sinks) * size_bytes)
 
 
 def lower_bound(  # noqa: PLR0913  the job, what is known of the cluster, and how far to go

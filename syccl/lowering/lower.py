@@ -24,6 +24,8 @@ from syccl.simulate.machine import DryRun, recorded
 _SPARE = 1.2
 """Channels are counted so that one fifth of a thread block's rate is left over."""
 _CHANNEL_TRIALS = 2
+_ROWS_OF_STEPS = 0.75
+"""Rows that a thread block is given in place of its steps, as some wait for several others and take more steps."""
 _SHORT_S = 30e-6
 """Below this time more channels are tried: few messages fit into a connection, so waiting for slots counts."""
 _COPY_SHARE = 0.5
@@ -67,7 +69,7 @@ def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target
 def wirings(
     schedule: Schedule, protocol: Protocol, target: Target, *, size_bytes: int, about_s: float
 ) -> tuple[Wiring, ...]:
-    """Return the wirings worth trying; none where the rows of a connection need more channels than a rank has blocks.
+    """Return the wirings worth trying.
 
     Parameters
     ----------
@@ -80,13 +82,15 @@ def wirings(
     rows = Counter(zip(ends.sender, ends.sender_peer, strict=True))
     busiest = max(rows.values(), default=0) * chunk_bytes * protocol.wire_factor
     longest = max(rows.values(), default=0) / target.steps
+    most_rows = round(target.steps * _ROWS_OF_STEPS)
     needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * THREAD_BLOCK_RATE, 1.0)))
     own = _copied_bytes(schedule, chunk_bytes)
     copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
     ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
     most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
     if math.ceil(longest) > most:
-        return ()
+        # Only the long connections get more channels than there are blocks for.
+        return (Wiring(most, copy_blocks=copies, most_rows=most_rows),)
     base = 1 << (needed - 1).bit_length()
     if about_s < _SHORT_S:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base)})

@@ -7,7 +7,7 @@ as in rings and chains, the two ends share a block and its steps are fused.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,6 +62,9 @@ class Wiring:
         Whether whole connections that are forwarded share a block.
     copy_blocks
         Blocks for local copies of a rank's own chunks.
+    most_rows
+        Connections with more rows than this for each of their channels get more channels; 0 for no such limit. Not for
+        split or fused wirings.
     lanes
         Channel of every chunk, for rings and trees that keep to their own channel: chunks of equal lane must stay
         together under every symmetry of the schedule. Empty: rows are dealt over ``channels``.
@@ -71,6 +74,7 @@ class Wiring:
     split: bool = False
     fuse: bool = False
     copy_blocks: int = 1
+    most_rows: int = 0
     lanes: tuple[int, ...] = ()
 
 
@@ -133,6 +137,7 @@ def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: 
     """Deal the rows of each connection over the channels in order; fused chains need one channel per chunk."""
     number = {c: i for i, c in enumerate(sorted(set(orbit)))}
     seen: dict[tuple[int, int, bool], int] = defaultdict(int)
+    rows = Counter(zip(ends[0], ends[1], strict=True)) if wiring.most_rows else Counter()
     channel = []
     for row, reduce in enumerate(schedule.transfers.reduce.tolist()):
         half = wiring.split and not reduce
@@ -142,7 +147,8 @@ def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: 
             key = (ends[0][row], ends[1][row], half)
             turn = seen[key]
             seen[key] += 1
-        channel.append(turn % wiring.channels + (wiring.channels if half else 0))
+        needed = -(-rows[ends[0][row], ends[1][row]] // max(1, wiring.most_rows))
+        channel.append(turn % max(wiring.channels, needed) + (wiring.channels if half else 0))
     return channel
 
 

@@ -102,6 +102,15 @@ def test_rows_of_a_connection_are_dealt_over_the_channels() -> None:
     assert ends.sender_channel == ends.receiver_channel
 
 
+@pytest.mark.parametrize(("most_rows", "channels"), [(0, 1), (9, 1), (8, 1), (7, 2), (3, 3), (1, 8)])
+def test_long_connections_get_more_channels(most_rows: int, channels: int) -> None:
+    ends = ends_of(chain_broadcast(3, 8), Wiring(1, most_rows=most_rows))
+    assert set(ends.sender_channel) == set(range(channels))
+    rows = Counter(zip(ends.sender, ends.sender_peer, ends.sender_channel, strict=True))
+    assert max(rows.values()) <= (most_rows or 8)
+    assert ends.sender_channel == ends.receiver_channel
+
+
 def test_sums_and_copies_have_channels_of_their_own_when_split() -> None:
     schedule = ring_allreduce(4)
     ends = ends_of(schedule, Wiring(2, split=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from syccl.bounds import two_phases_s
 from syccl.collective import OPS
 from syccl.pipeline import Options, synthesize
 from syccl.sketch.price import price
@@ -11,7 +12,7 @@ from syccl.sketch.quotient import Quotient
 from syccl.symmetry.group import trivial_group
 from syccl.topology import Topology
 from tests.problems import ENGINE_OPS, problem_of
-from tests.strategies import cables, gpus
+from tests.strategies import cables, gpus, ring
 
 GB = 10**9
 SIZE = 256 << 20
@@ -37,6 +38,7 @@ def seconds_per_byte(topology: Topology, op: str) -> float:
 @pytest.mark.parametrize(("topology", "joint", "glued"), [(cube_part(), 20.0, 12.5), (pair_and_one(), 20.0, 15.0)])
 def test_the_joint_bound_is_above_that_of_two_phases(topology: Topology, joint: float, glued: float) -> None:
     phases = seconds_per_byte(topology, "reducescatter") + seconds_per_byte(topology, "allgather")
+    assert two_phases_s(topology, trivial_group(topology), size_bytes=GB) == pytest.approx(1 / glued)
     assert 1e-9 / seconds_per_byte(topology, "allreduce") == pytest.approx(joint, rel=2e-3)
     assert 1e-9 / phases == pytest.approx(glued, rel=2e-3)
 
@@ -47,6 +49,12 @@ def test_schedules_reach_the_joint_bound(topology: Topology, joint: float) -> No
     assert made.tree_bound_s is not None
     assert SIZE / made.tree_bound_s / GB == pytest.approx(joint, rel=2e-3)
     assert SIZE / made.schedule_time_s / GB >= 0.96 * joint
+    assert f"({joint:g} GB/s)" in str(made.explain["two_phases"])
+
+
+def test_two_phases_are_not_told_of_where_they_lose_nothing() -> None:
+    made = synthesize(ring(5), OPS["allreduce"], Options(size_bytes=1 << 20, want_program=False))
+    assert "two_phases" not in made.explain
 
 
 @pytest.mark.parametrize("op", ENGINE_OPS)
