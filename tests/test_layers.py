@@ -15,7 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
     ("errors", "units", "findings"),
-    ("store", "clock"),
+    ("store", "clock", "documents"),
     ("optimize",),
     ("topology",),
     ("collective",),

@@ -64,6 +64,7 @@ protocol_option = click.option(
     metavar="NAME",
     help="Wire protocol of the program: Simple, LL or LL128.",
 )
+quiet_option = click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 
 
@@ -81,6 +82,34 @@ def cache_options(command: Command) -> Command:
     )
     leave = click.option("--no-cache", is_flag=True, help="Neither read nor keep such answers.")
     return choose(leave(command))
+
+
+def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Refuse what ``float`` reads but no clock shows, as click's callbacks do."""
+    if value is not None and not math.isfinite(value):
+        msg = f"{value} is no number of seconds"
+        raise click.BadParameter(msg, ctx=ctx, param=param)
+    return value
+
+
+def search_options(at_limit: str) -> Callable[[Command], Command]:
+    """Return what adds ``--jobs``, ``--time-limit``, ``--cache`` and ``--no-cache``; ``at_limit`` says what is kept."""
+    jobs = click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Processes for the search; the result does not depend on it.",
+    )
+    limit = click.option(
+        "--time-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        callback=finite,
+        metavar="SECONDS",
+        help=f"Stop the search about then; {at_limit}.",
+    )
+    return lambda command: jobs(limit(cache_options(command)))
 
 
 def open_store(cache: Path | None, *, no_cache: bool) -> Store:
@@ -142,14 +171,6 @@ def read_cluster(topo: str, without: Sequence[str], halve: Sequence[str]) -> Top
     for sentence in unused_features(topology):
         click.echo(f"note: {sentence}", err=True)
     return topology
-
-
-def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Refuse what ``float`` reads but no clock shows, as click's callbacks do."""
-    if value is not None and not math.isfinite(value):
-        msg = f"{value} is no number of seconds"
-        raise click.BadParameter(msg, ctx=ctx, param=param)
-    return value
 
 
 def read_size(text: str, datatype: str) -> int:

@@ -9,13 +9,13 @@ import click
 
 from syccl import __version__
 from syccl.cli.common import (
-    cache_options,
     datatype_option,
-    finite,
     json_option,
     op_option,
     protocol_option,
+    quiet_option,
     root_option,
+    search_options,
     show,
     size_option,
     topology_options,
@@ -52,18 +52,8 @@ if TYPE_CHECKING:
     "Default: OP.TOPOLOGY.SIZE.xml here, or .json above 128 GPUs.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing output.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes for the search."
-)
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    callback=finite,
-    metavar="SECONDS",
-    help="Stop the search about then; the best found so far is verified and written, and marked as such.",
-)
-@cache_options
-@click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
+@search_options("the best found so far is verified and written, and marked as such")
+@quiet_option
 @click.option("--explain", is_flag=True, help="Also print what was tried and what the solvers did.")
 @json_option
 def command(  # noqa: PLR0913  one parameter an option

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from syccl.cli.common import (
-    cache_options,
     datatype_option,
     finite,
     json_option,
     op_option,
     protocol_option,
+    quiet_option,
     root_option,
+    search_options,
     show,
     topology_options,
 )
@@ -73,23 +74,8 @@ DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
 )
 @click.option("--force", is_flag=True, help="Replace an existing output.")
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write the table as CSV.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes; they share the sizes. The files do not depend on it.",
-)
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(min=0, min_open=True),
-    callback=finite,
-    metavar="SECONDS",
-    help="Stop the search then; the programs found by then serve all sizes.",
-)
-@cache_options
-@click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
+@search_options("the programs found by then serve all sizes")
+@quiet_option
 @json_option
 def command(  # noqa: PLR0913  one parameter an option
     *,

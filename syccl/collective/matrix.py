@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from syccl.documents import parse_json
 from syccl.errors import InputError
 
 LARGEST_ENTRY = 2**48
@@ -144,14 +144,7 @@ def _csv_rows(text: str, source: str) -> _Rows:
 
 
 def _json_rows(text: str, source: str) -> _Rows:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        msg = f"{source}:{error.lineno}: not JSON: {error.msg} at column {error.colno}"
-        raise InputError(msg) from None
-    except (ValueError, RecursionError) as error:
-        msg = f"{source}: not JSON: {error}"
-        raise InputError(msg) from None
+    data = parse_json(text, source)
     if not isinstance(data, list):
         msg = f"{source}: must be a list of rows: {_FORM.format(unit='bytes')}"
         raise InputError(msg)

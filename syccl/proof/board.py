@@ -24,7 +24,6 @@ LARGEST_PRICE = 1 << 34
 MOST_INTERVALS = 256
 
 FROM_ONE = frozenset({"allgather", "broadcast"})
-TO_ONE = frozenset({"reducescatter", "reduce"})
 DIRECT = frozenset({"alltoall", "scatter", "gather"})
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 WHOLE = frozenset({"allreduce", "broadcast", "reduce"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -10,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from syccl.documents import parse_json
 from syccl.errors import InputError
 
 INT32_MAX = 2**31 - 1
@@ -93,24 +93,7 @@ def parse_document(text: str, source: str) -> Field:
     InputError
         When the text is not JSON or states a field twice.
     """
-    try:
-        return Field(source, "", json.loads(text, object_pairs_hook=_without_repeats))
-    except json.JSONDecodeError as error:
-        msg = f"{source}:{error.lineno}: not JSON: {error.msg} at column {error.colno}"
-        raise InputError(msg) from None
-    except (ValueError, RecursionError) as error:
-        msg = f"{source}: not a schedule in JSON: {error}"
-        raise InputError(msg) from None
-
-
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    data: dict[str, object] = {}
-    for name, value in pairs:
-        if name in data:
-            msg = f"field {name!r} is stated twice"
-            raise ValueError(msg)
-        data[name] = value
-    return data
+    return Field(source, "", parse_json(text, source))
 
 
 def _range(low: int, high: int | None) -> str:

@@ -180,16 +180,6 @@ class Quotient:
         """Return the cost of every tree arc ``(parent, child)`` over the quotient's routes, ``(ranks, ranks)``."""
         return np.asarray(self.class_costs(prices)[self.arc_class])
 
-    def cheapest_costs(self, prices: Floats) -> Floats:
-        """Return the least cost of every tree arc over *all* paths through nodes that are no GPU.
-
-        A bound from these costs holds for every choice of routes, not only for the default ones.
-        """
-        distances, _ = self._cheapest_paths(prices)
-        costs = distances[:, list(self.topology.gpus)]
-        costs[np.arange(len(costs)), self.representatives] = np.inf
-        return np.asarray(costs.ravel()[self.arc_class])
-
     def rerouted(self, prices: Floats) -> Quotient:
         """Return the same quotient with the cheapest path under ``prices`` as the route of every class."""
         _, last = self._cheapest_paths(prices)

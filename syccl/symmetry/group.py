@@ -17,35 +17,6 @@ Permutation = NDArray[np.int32]
 """``p[i]`` is where ``i`` goes."""
 
 
-class _LinkIndex(NamedTuple):
-    """Links sorted by ends and label, to find the image of each at once."""
-
-    kinds: NDArray[np.int64]
-    src: NDArray[np.int64]
-    dst: NDArray[np.int64]
-    label: NDArray[np.int64]
-    """Number of each link's (bandwidth, latency) pair."""
-    keys: NDArray[np.int64]
-    """Ascending (src, dst, label), each as one number."""
-    order: NDArray[np.int64]
-    """Link ids in the order of ``keys``."""
-    place: NDArray[np.int64]
-    """Position of each link among the links parallel to it with the same label."""
-
-
-@lru_cache(maxsize=64)
-def _link_index(topology: Topology) -> _LinkIndex:
-    kinds = topology.looks
-    table = np.array(topology.links, dtype=np.int64).reshape(-1, 4)
-    labels = {pair: i for i, pair in enumerate(sorted({(link.rate, link.latency_ps) for link in topology.links}))}
-    label = np.array([labels[link.rate, link.latency_ps] for link in topology.links], dtype=np.int64)
-    keys = (table[:, 0] * len(kinds) + table[:, 1]) * max(1, len(labels)) + label
-    order = np.argsort(keys, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order)) - np.searchsorted(keys[order], keys[order])
-    return _LinkIndex(kinds, table[:, 0], table[:, 1], label, keys[order], order, place)
-
-
 class _Bundles(NamedTuple):
     """Links sorted so that all links between two nodes stand together, by label, then by id."""
 

@@ -10,10 +10,10 @@ microseconds. GPUs come first in node order, so rank ``i`` is the ``i``-th entry
 
 from __future__ import annotations
 
-import json
 from pathlib import PurePath
 from typing import NoReturn
 
+from syccl.documents import parse_json
 from syccl.errors import InputError
 from syccl.topology.model import Kind, Link, Node, Topology
 from syccl.topology.naming import did_you_mean, is_name, shown
@@ -62,27 +62,10 @@ def read_edge_list(text: str, *, source: str) -> Topology:
 
 
 def _parse(text: str, source: str) -> dict[str, object]:
-    try:
-        data = json.loads(text, object_pairs_hook=_without_repeats)
-    except json.JSONDecodeError as error:
-        msg = f"{source}:{error.lineno}: not JSON: {error.msg} at column {error.colno}"
-        raise InputError(msg) from None
-    except (ValueError, RecursionError) as error:
-        msg = f"{source}: not an edge list in JSON: {error}"
-        raise InputError(msg) from None
+    data = parse_json(text, source)
     if not isinstance(data, dict):
         msg = f"{source}: an edge list is a JSON object with gpus and links, not a {type(data).__name__}"
         raise InputError(msg)
-    return data
-
-
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        msg = f"field {repeated!r} is stated twice"
-        raise ValueError(msg)
     return data
 
 

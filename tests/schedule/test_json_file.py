@@ -169,9 +169,9 @@ def test_faulty_files_are_told_with_their_field(change: Callable[[dict], None], 
     ("text", "message"),
     [
         ('{\n"schema": ', "plan.json:2: not JSON: Expecting value at column 11"),
-        ('{"schema": 1, "schema": 2}', "plan.json: not a schedule in JSON: field 'schema' is stated twice"),
-        ("[" * 100_000, "plan.json: not a schedule in JSON: maximum recursion depth"),
-        ("9" * 5000, "plan.json: not a schedule in JSON: Exceeds the limit"),
+        ('{"schema": 1, "schema": 2}', "plan.json: not JSON that can be read: field 'schema' is stated twice"),
+        ("[" * 100_000, "plan.json: not JSON that can be read: maximum recursion depth"),
+        ("9" * 5000, "plan.json: not JSON that can be read: Exceeds the limit"),
         ("[]", "plan.json: must be an object with schema, id"),
     ],
 )

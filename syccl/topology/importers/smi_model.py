@@ -26,7 +26,6 @@ from syccl.units import format_rate
 _LEVELS = {"PIX": 1, "PXB": 2, "PHB": 3, "NODE": 4, "SYS": 5, "SOC": 5, "PCIE": 5}
 """How far two devices are apart by PCIe; clusters of one level lie inside those of the next."""
 _SAME_NUMA = 4
-_BETWEEN_SOCKETS = 5
 _PLACES = {1: "bridge", 2: "pcie", 3: "root", 4: "numa"}
 _MOST_LANES = 18
 """NVLinks of a GPU: where a row adds up to more, they go to a switch."""
