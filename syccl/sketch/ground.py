@@ -13,6 +13,8 @@ from syccl.sketch.plan import connection_plan
 from syccl.sketch.quotient import Quotient
 
 Longs = NDArray[np.int64]
+Neighbours = dict[int, list[tuple[int, int]]]
+"""The ranks that each rank, as a parent, may feed, with the classes of these arcs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,29 @@ class Ground:
         tails, heads = tails[order], heads[order]
         pairs, starts, pair = np.unique(of[tails] * count + of[heads], return_index=True, return_inverse=True)
         return Between(tails, heads, arc_class[tails, heads], pair, starts, pairs // count, pairs % count)
+
+    def neighbours(self, *, inward: bool, planned: bool) -> Neighbours:
+        """Return the arcs from each rank as a parent; ``inward``: transfers go to the parent.
+
+        Parameters
+        ----------
+        planned
+            Only allowed arcs inside islands; else all that have a route.
+        """
+        if (inward, planned) not in self._neighbours:
+            table = self.allowed & ~self.apart if planned else self.routed
+            kinds = self.quotient.arc_class.T if inward else self.quotient.arc_class
+            found: Neighbours = {rank: [] for rank in range(len(table))}
+            tails, heads = np.nonzero(table.T if inward else table)
+            classes = kinds[tails, heads].tolist()
+            for over, child, kind in zip(tails.tolist(), heads.tolist(), classes, strict=True):
+                found[over].append((child, kind))
+            self._neighbours[inward, planned] = found
+        return self._neighbours[inward, planned]
+
+    @cached_property
+    def _neighbours(self) -> dict[tuple[bool, bool], Neighbours]:
+        return {}
 
     @cached_property
     def inside(self) -> tuple[Longs, Longs]:

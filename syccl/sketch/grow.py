@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from syccl.sketch.ground import Ground, Longs
+from syccl.sketch.ground import Ground, Longs, Neighbours
 from syccl.sketch.islandwise import Terms, best_pair
+from syccl.sketch.loads import Loads, Tolls
 from syccl.sketch.model import Hop
 from syccl.sketch.shape import (
     DEPTH,
@@ -29,12 +31,6 @@ from syccl.sketch.shape import (
 
 Floats = NDArray[np.float64]
 
-_STEEPNESS = 40.0
-_HALF, _HALF_LIMIT = 0.525, 1.0
-"""Share of a link that one half of an allreduce should load at most, and the exponent at which its price stays: where
-one half must load a link more than that, nothing else shall suffer."""
-_CONNECTION_SHARE = 64e9
-"""Soft capacity of one connection, bytes/s: four thread blocks of 20 GB/s, one fifth spare."""
 _FEW_COPIES = 4
 """Largest symmetry order under which one tree hardly moves the prices; under larger ones each arc stands for many."""
 
@@ -49,70 +45,34 @@ class TreePair(NamedTuple):
 
 @dataclass
 class TreeRouter:
-    """Loads of the trees placed so far, and the prices that follow from them.
+    """Chooses trees one by one, at the prices that follow from those placed so far.
 
     Parameters
     ----------
     unit_bound
         Certified bound in units of pieces: seconds per byte of a piece that the busiest link must spend.
-    load, use
-        Pieces on each link of every orbit, and on every arc class.
     """
 
     ground: Ground
     unit_bound: float
     shape: Shape
-    load: Floats = field(init=False)
-    use: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         """Start with nothing placed."""
-        q = self.ground.quotient
-        self.load = np.zeros(len(q.capacities))
-        self.use = np.zeros(len(q.route_start) - 1)
-        self.room = q.capacities * self.unit_bound
-        self.half_load = [np.zeros(len(self.load)), np.zeros(len(self.load))]
-        self.scale = 0.3 / float(q.capacities.min())
+        self.loads = Loads(self.ground.quotient, self.unit_bound)
+        self.scale = 0.3 / float(self.ground.quotient.capacities.min())
 
     @cached_property
     def is_steady(self) -> bool:
         """Whether trees are chosen at prices that stay: islands are switches and there is hardly any symmetry."""
         return self.ground.quotient.group.order <= _FEW_COPIES and all(self.ground.is_star)
 
-    def prices(self, *, inward: bool | None = None) -> Floats:
-        """Return the cost of one transfer of every arc class, shape ``(classes,)``.
-
-        ``inward`` says in which half of an allreduce, where links should be as busy in one half as in the other.
-        """
-        q = self.ground.quotient
-        fill = np.minimum(_STEEPNESS * (self.load / self.room - 1.0), 60.0)
-        link = (np.exp(fill) + 1e-3) / q.capacities
-        if inward is not None:
-            half = self.half_load[inward] / (_HALF * self.room) - 1.0
-            link += np.exp(np.minimum(_STEEPNESS * half, _HALF_LIMIT)) / q.capacities
-        busy = np.minimum(_STEEPNESS * (self.use / (_CONNECTION_SHARE * self.unit_bound) - 1.0), 60.0)
-        cost: Floats = q.class_sums(link) + np.exp(busy) / _CONNECTION_SHARE
-        return cost
-
-    def count(self, hops: Sequence[Hop], sign: float) -> None:
-        """Add (or take out) the load of hops."""
-        if hops:
-            self._add([hop.src for hop in hops], [hop.dst for hop in hops], sign)
-
     def count_pair(self, pair: TreePair, sign: float) -> None:
         """Add (or take out) the load of trees."""
         if pair.inward:
-            self.half_load[True] += self._add(list(pair.inward.keys()), list(pair.inward.values()), sign)
+            self.loads.half_load[True] += self.loads.add(list(pair.inward.keys()), list(pair.inward.values()), sign)
         if pair.outward:
-            self.half_load[False] += self._add(list(pair.outward.values()), list(pair.outward.keys()), sign)
-
-    def _add(self, sources: list[int], targets: list[int], sign: float) -> Floats:
-        q = self.ground.quotient
-        kinds = q.arc_class[sources, targets]
-        self.use += sign * np.bincount(kinds, minlength=len(self.use))
-        load: Floats = sign * q.class_loads(kinds)
-        self.load += load
-        return load
+            self.loads.half_load[False] += self.loads.add(list(pair.outward.values()), list(pair.outward.keys()), sign)
 
     def tree(self, root: int, wave: int, *, inward: bool = False) -> dict[int, int]:
         """Return a spanning tree from ``root`` as child -> parent at current prices, its load added.
@@ -143,7 +103,7 @@ class TreeRouter:
         kinds = self.ground.quotient.arc_class
         offers = []
         for root in roots:
-            price = self.prices()
+            price = self.loads.prices()
             pair = TreePair(root, self.tree(root, wave, inward=True), self.tree(root, wave))
             self.count_pair(pair, -1.0)
             arcs = [(u, v) for u, v in (pair.inward or {}).items()] + [(u, v) for v, u in (pair.outward or {}).items()]
@@ -153,8 +113,8 @@ class TreeRouter:
         return best
 
     def _terms(self, *, inward: bool, halves: bool = False) -> Terms:
-        price = self.prices(inward=inward if halves else None)
-        return Terms.at(self.ground, self.shape, self.scale, (price, self.use), inward=inward)
+        price = self.loads.prices(inward=inward if halves else None)
+        return Terms.at(self.ground, self.shape, self.scale, (price, self.loads.use), inward=inward)
 
 
 class _Grower:
@@ -162,6 +122,7 @@ class _Grower:
 
     def __init__(self, router: TreeRouter, root: int, wave: int, inward: bool) -> None:
         self.router, self.root, self.wave, self.inward = router, root, wave, inward
+        self.loads = router.loads
         self.ground, q = router.ground, router.ground.quotient
         self.parent: dict[int, int] = {}
         self.holder: dict[int, int] = {}
@@ -178,14 +139,15 @@ class _Grower:
         self._read_prices()
 
     def _read_prices(self) -> None:
-        self.price, self.stale = self.router.prices(), False
+        self.price, self.stale = self.loads.prices(), False
 
     def _refresh(self) -> None:
         if self.live and self.stale:
             self._read_prices()
 
-    def _count(self, child: int, over: int, sign: float) -> None:
-        self.router.count((Hop(child, over, 0) if self.inward else Hop(over, child, 0),), sign)
+    def _count(self, children: Sequence[int], over: Sequence[int], sign: float) -> None:
+        ends = zip(children, over, strict=True)
+        self.loads.count([Hop(v, u, 0) if self.inward else Hop(u, v, 0) for v, u in ends], sign)
         self.stale = True
 
     def _attach(self, child: int, over: int) -> None:
@@ -193,12 +155,12 @@ class _Grower:
         self.held[child] = True
         self.depth[child] = self.depth[over] + 1
         self.fan[over] += 1
-        self._count(child, over, 1.0)
 
     def enter(self, entry: int, over: int | None) -> None:
         """Hold ``entry`` and serve its island from it, directly or over relays."""
         if over is not None:
             self._attach(entry, over)
+            self._count([entry], [over], 1.0)
         self.held[entry] = True
         island = int(self.ground.island_of[entry])
         self.holder[island] = entry
@@ -206,33 +168,50 @@ class _Grower:
         if self.ground.is_star[island]:
             self._star(entry, members)
         else:
-            self._spread_ranks(np.array(members), self.allowed)
+            self._spread_ranks(self.ground.neighbours(inward=self.inward, planned=True), [entry])
 
     def _star(self, entry: int, members: tuple[int, ...]) -> None:
-        for mate, over in star_parents(entry, members, self.wave, self.router.shape.relays).items():
+        parents = star_parents(entry, members, self.wave, self.router.shape.relays)
+        for mate, over in parents.items():
             self._attach(mate, over)
+        self._count(list(parents), list(parents.values()), 1.0)
 
     def reach_the_rest(self) -> None:
         """Serve, over any arc, ranks that arcs inside an island and the connection plan do not reach."""
-        routed = self.ground.routed.T if self.inward else self.ground.routed
-        self._spread_ranks(np.arange(len(self.held)), routed)
+        if not self.held.all():
+            neighbours = self.ground.neighbours(inward=self.inward, planned=False)
+            self._spread_ranks(neighbours, np.flatnonzero(self.held).tolist())
 
-    def _spread_ranks(self, members: Longs, allowed: NDArray[np.bool_]) -> None:
-        """Grow rank by rank over allowed arcs as far as they go, preferring shallow trees of small fan-out."""
-        scale = self.router.scale
-        waiting = ~self.held[members]
-        while waiting.any():
-            self._refresh()
-            rows, columns = members[~waiting], members[waiting]
-            penalty = scale * (DEPTH * self.depth[rows] + FAN / 10 * self.fan[rows])
-            block = np.ix_(rows, columns)
-            total = self.price[self.kinds[block]] + self.noise[block] + penalty[:, None]
-            total[~allowed[block]] = np.inf
-            row, column = divmod(int(np.argmin(total)), len(columns))
-            if not np.isfinite(total[row, column]):
-                return
-            self._attach(int(columns[column]), int(rows[row]))
-            waiting = ~self.held[members]
+    def _spread_ranks(self, neighbours: Neighbours, holders: Sequence[int]) -> None:
+        """Grow rank by rank over arcs as far as they go, preferring shallow trees of small fan-out.
+
+        Prices, depths and fan-outs only grow, so an arc is looked at again only when it comes first.
+        """
+        scale, held, tolls = self.router.scale, self.held, Tolls(self.loads)
+        fan = FAN / 10 * scale
+        queue: list[tuple[float, int, int, int, float]] = []
+
+        def offer(over: int) -> None:
+            deep, wide = DEPTH * scale * float(self.depth[over]), fan * float(self.fan[over])
+            for child, kind in neighbours[over]:
+                if not held[child]:
+                    steady = float(self.noise[over, child]) + deep
+                    heappush(queue, (tolls.of(kind) + steady + wide, over, child, kind, steady))
+
+        for holder in holders:
+            offer(holder)
+        while queue:
+            _, over, child, kind, steady = heappop(queue)
+            if held[child]:
+                continue
+            now = tolls.of(kind) + steady + fan * float(self.fan[over])
+            if queue and now > queue[0][0]:
+                heappush(queue, (now, over, child, kind, steady))
+                continue
+            self._attach(child, over)
+            tolls.take(kind, 1.0)
+            offer(child)
+        self.stale = True
 
     def spread_islands(self) -> None:
         """Enter every other island, cheapest first."""
@@ -262,7 +241,7 @@ class _Grower:
 
     def _entry_costs(self, kinds: NDArray[np.int32], heads: Longs, pair: Longs) -> Floats:
         """Return the cost of each arc, of serving its head's island from there, and of using arcs unevenly."""
-        scale, uses = self.router.scale, self.router.use[kinds]
+        scale, uses = self.router.scale, self.loads.use[kinds]
         tails_inside, heads_inside = self.ground.inside
         served = np.bincount(
             tails_inside, weights=self.price[self.kinds[tails_inside, heads_inside]], minlength=len(self.held)
@@ -295,14 +274,14 @@ class _Grower:
             cost = self._costs_into([leaf])[:, 0]
             best = int(np.argmin(cost))
             if cost[self.parent[leaf]] - cost[best] > self.worth and not _is_below(self.parent, best, leaf):
-                self._count(leaf, self.parent[leaf], -1.0)
+                self._count([leaf], [self.parent[leaf]], -1.0)
                 self.parent[leaf] = best
-                self._count(leaf, best, 1.0)
+                self._count([leaf], [best], 1.0)
 
     def _costs_into(self, leaves: list[int]) -> Floats:
         """Return the cost of every arc into some ranks, shape ``(ranks, leaves)``; infinite where not allowed."""
         kinds, of = self.kinds[:, leaves], self.ground.island_of
-        opening = self.router.scale * OPEN / (1.0 + self.router.use[kinds])
+        opening = self.router.scale * OPEN / (1.0 + self.loads.use[kinds])
         total: Floats = self.price[kinds] + np.where(of[:, None] != of[leaves][None, :], opening, 0.0)
         total[~self.allowed[:, leaves]] = np.inf
         return total

@@ -139,6 +139,17 @@ class Quotient:
         table[self._route_classes, place] = self.link_orbit[self.route_links]
         return table
 
+    @cached_property
+    def _orbits_of(self) -> dict[int, tuple[int, ...]]:
+        return {}
+
+    def class_orbits(self, kind: int) -> tuple[int, ...]:
+        """Return the orbit of every link that a transfer of a class passes."""
+        if kind not in self._orbits_of:
+            links = self.route_links[self.route_start[kind] : self.route_start[kind + 1]]
+            self._orbits_of[kind] = tuple(self.link_orbit[links].tolist())
+        return self._orbits_of[kind]
+
     def class_sums(self, prices: Floats) -> Floats:
         """Return what one transfer of every class pays, shape ``(classes,)``; 0 where no route is.
 

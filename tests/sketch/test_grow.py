@@ -57,23 +57,23 @@ def test_a_tree_that_is_taken_out_leaves_no_load(topology, shape, inward) -> Non
     router = router_of(topology, shape)
     parent = router.tree(0, 0, inward=inward)
     hops = in_tree(0, parent) if inward else out_tree(0, parent)
-    assert router.use.sum() == pytest.approx(topology.ranks - 1)
-    router.count(hops, -1.0)
-    assert router.load == pytest.approx(np.zeros(len(router.load)), abs=1e-9)
-    assert router.use == pytest.approx(np.zeros(len(router.use)))
+    assert router.loads.use.sum() == pytest.approx(topology.ranks - 1)
+    router.loads.count(hops, -1.0)
+    assert router.loads.load == pytest.approx(np.zeros(len(router.loads.load)), abs=1e-9)
+    assert router.loads.use == pytest.approx(np.zeros(len(router.loads.use)))
 
 
 def test_the_load_of_a_star_is_that_of_its_ports() -> None:
     router = router_of(one_switch(4))
     router.tree(0, 0)
-    assert router.load.tolist() == [3.0, 3.0]
+    assert router.loads.load.tolist() == [3.0, 3.0]
 
 
 def test_loaded_arcs_cost_more() -> None:
     router = TreeRouter(ground_of(ring(6), symmetric=False), 1 / RATE, Shape())
-    before = router.prices()
+    before = router.loads.prices()
     parent = router.tree(0, 0)
-    dearer = router.prices() > before * (1 + 1e-9)
+    dearer = router.loads.prices() > before * (1 + 1e-9)
     kinds = router.ground.quotient.arc_class
     used = {(over, child) for child, over in parent.items()}
     arcs = {(u, v) for u in range(6) for v in ((u + 1) % 6, (u - 1) % 6)}
@@ -83,7 +83,7 @@ def test_loaded_arcs_cost_more() -> None:
 def test_every_second_tree_of_a_ring_takes_the_other_way_round() -> None:
     router = router_of(ring(4))
     first, second = (router.tree(0, wave) for wave in range(2))
-    load = router.load
+    load = router.loads.load
     assert first != second
     assert load.tolist() == pytest.approx([3.0, 3.0])
 

@@ -37,7 +37,7 @@ def routed(topology: Topology, op: str, pieces: int, passes: int = 2) -> tuple[T
 def excess(topology: Topology, op: str, pieces: int) -> float:
     """Load of the busiest link over the best of any mix of trees."""
     router, _ = routed(topology, op, pieces)
-    return float((router.load / router.room).max())
+    return float((router.loads.load / router.loads.room).max())
 
 
 anything = st.one_of(symmetric_topologies(), topologies(max_gpus=5), damaged())
@@ -74,7 +74,7 @@ def test_the_load_that_is_kept_is_that_of_the_pieces(op: str) -> None:
     router, made = routed(cube_mesh(), op, 4, passes=3)
     quotient = router.ground.quotient
     expected = sum(quotient.class_weights[quotient.arc_class[hop.src, hop.dst]] for piece in made for hop in piece.hops)
-    assert router.load == pytest.approx(np.asarray(expected))
+    assert router.loads.load == pytest.approx(np.asarray(expected))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_nics_carry_even_loads_connection_by_connection() -> None:
     ground = router.ground
     of = ground.island_of
     kinds = ground.quotient.arc_class
-    used = [router.use[kinds[0, v]] for v in range(32) if of[v] != of[0] and ground.allowed[0, v]]
+    used = [router.loads.use[kinds[0, v]] for v in range(32) if of[v] != of[0] and ground.allowed[0, v]]
     assert len(used) == 3
     assert max(used) <= 2 * min(used)
