@@ -13,8 +13,8 @@ from syccl.candidates import BASELINE, Candidate, Lowering, why_program, why_sch
 from syccl.clock import Clock
 from syccl.errors import GaveUpError
 from syccl.lowering.lower import Lowered, lower, wirings
-from syccl.lowering.targets import Target
 from syccl.planning import Plan, Problem
+from syccl.program.targets import Target
 from syccl.schedule import Schedule
 from syccl.simulate.cost import Protocol
 from syccl.simulate.schedule_time import schedule_time

@@ -17,10 +17,11 @@ from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
 from syccl.errors import GaveUpError, InputError, InternalError
 from syccl.findings import Finding
 from syccl.lowering.lower import program_of
-from syccl.lowering.targets import EXECUTOR
 from syccl.planning import Found, Problem, account, find_plans, hurried
 from syccl.prepare import Prepared, prepare
 from syccl.program import Program
+from syccl.program.selection import addressed
+from syccl.program.targets import EXECUTOR, Target
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
 from syccl.schedule.verify import verify_schedule
@@ -60,6 +61,8 @@ class Options:
         Whether to lower to a runtime program; None: up to 128 ranks.
     exact
         Whether only programs that a runtime selects at exactly this size are wanted, however few pieces they have.
+    target
+        The runtime that programs are for.
     """
 
     size_bytes: int
@@ -69,6 +72,7 @@ class Options:
     time_limit_s: float | None = None
     want_program: bool | None = None
     exact: bool = False
+    target: Target = EXECUTOR
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +157,7 @@ def solve(
     """
     whole, bound, pricing = _posed(prepared, options, clock, progress)
     problem, search = hurried(whole, clock)
-    rules = Rules(protocol_named(options.protocol), EXECUTOR, options.jobs, search)
+    rules = Rules(protocol_named(options.protocol), options.target, options.jobs, search)
 
     def find(problem: Problem, clock: Clock) -> Found:
         return find_plans(problem, pricing, progress=progress, clock=clock, store=store)
@@ -230,7 +234,7 @@ def _posed(
         bandwidth_s=bound.bandwidth_s,
         latency_s=bound.latency_s,
         bound_s=bound.seconds,
-        most_hops=EXECUTOR.nodes - topology.ranks if _wants_program(topology, options) else None,
+        most_hops=options.target.nodes - topology.ranks if _wants_program(topology, options) else None,
         root=prepared.root,
         exact=options.exact,
     )
@@ -282,6 +286,9 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
     if choice.lowered is not None:
         program = program_of(choice.lowered, protocol, name=program_name(problem.op, topology))
         require_clean(verify_program(program, size_bytes=options.size_bytes), "program")
+        # The first runtime sets aside scratch for the largest size that a file allows.
+        last_bytes = None if options.target.includes_end else options.size_bytes
+        program = addressed(program, options.target, last_bytes=last_bytes)
         symmetry = choice.schedule.symmetry
         group = problem.group if symmetry is None else symmetry.group
         simulated = simulate_program(program, topology, size_bytes=options.size_bytes, group=group)

@@ -11,9 +11,9 @@ from syccl.candidates import Candidate
 from syccl.clock import Clock
 from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
 from syccl.errors import GaveUpError
-from syccl.lowering.targets import EXECUTOR, Target
 from syccl.planning import Plan, Problem, find_plans
 from syccl.planning.problem import make_plan
+from syccl.program.targets import EXECUTOR, Target
 from syccl.schedule.verify import verify_schedule
 from syccl.simulate.cost import PROTOCOLS
 from syccl.simulate.schedule_time import schedule_time

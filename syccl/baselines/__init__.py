@@ -11,8 +11,8 @@ from syccl.baselines.tree import tree_lanes
 from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.lowering.machine import machine_of
-from syccl.lowering.targets import EXECUTOR
 from syccl.lowering.tasks import plan_tasks
+from syccl.program.targets import EXECUTOR
 from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol, chunk_loop
 from syccl.simulate.dry_run import dry_run
 from syccl.simulate.engine import run_static

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from syccl.collective import Op
     from syccl.findings import Finding
+    from syccl.program.targets import Target
     from syccl.report.tables import Table
     from syccl.store import Store
     from syccl.topology import Topology
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 PROTOCOLS = ("Simple", "LL", "LL128")
 DEFAULT_SIZE = "64MiB"
 DEFAULT_DATATYPE = "float32"
+DEFAULT_TARGET = "msccl-executor-nccl"
 
 topo_option = click.option(
     "--topo", required=True, metavar="FILE|NAME", help="Topology: a YAML or JSON file, or the name of a bundled one."
@@ -63,6 +65,14 @@ protocol_option = click.option(
     show_default=True,
     metavar="NAME",
     help="Wire protocol of the program: Simple, LL or LL128.",
+)
+target_option = click.option(
+    "--target",
+    "target_name",
+    default=DEFAULT_TARGET,
+    show_default=True,
+    metavar="NAME",
+    help="Runtime that is to load the program: msccl-executor-nccl (the one most used today), msccl or rccl.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -226,6 +236,23 @@ def read_protocol(text: str) -> str:
             return name
     msg = f"unknown protocol {text!r}; choose one of {', '.join(PROTOCOLS)}"
     raise InputError(msg)
+
+
+def read_target(name: str, op: Op) -> Target:
+    """Return the runtime of that name.
+
+    Raises
+    ------
+    InputError
+        When there is no such runtime, or it does not know the collective.
+    """
+    from syccl.program.targets import target_named
+
+    target = target_named(name)
+    if target.spelling(op.name) is None and op.name != "alltoallv":
+        msg = f"{target.name} knows no {op.name}; choose another --target"
+        raise InputError(msg)
+    return target
 
 
 def check_root(op: Op, root: int, topology: Topology) -> None:

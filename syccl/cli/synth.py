@@ -18,6 +18,7 @@ from syccl.cli.common import (
     search_options,
     show,
     size_option,
+    target_option,
     topology_options,
 )
 from syccl.cli.matrices import matrix_option, unit_option
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from syccl.collective import Op
     from syccl.pipeline import Options, Synthesis
+    from syccl.program.targets import Target
     from syccl.report.synthesis import Outcome
     from syccl.topology import Topology
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 @size_option
 @datatype_option
 @protocol_option
+@target_option
 @root_option
 @matrix_option
 @unit_option
@@ -65,6 +68,7 @@ def command(  # noqa: PLR0913  one parameter an option
     size: str,
     datatype: str,
     protocol: str,
+    target_name: str,
     root: int,
     matrix_file: Path | None,
     matrix_unit: str,
@@ -88,7 +92,7 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.clock import Clock
 
     clock = Clock(time_limit)  # The imports below count.
-    from syccl.cli.common import check_root, open_store, read_cluster, read_protocol, read_size
+    from syccl.cli.common import check_root, open_store, read_cluster, read_protocol, read_size, read_target
     from syccl.cli.matrices import asked_matrix, no_program
     from syccl.cli.outputs import PROGRAM, checked_outputs
     from syccl.collective import op_named
@@ -96,7 +100,7 @@ def command(  # noqa: PLR0913  one parameter an option
 
     store = open_store(cache, no_cache=no_cache)
     op, size_bytes = op_named(op_name), read_size(size, datatype)
-    protocol = read_protocol(protocol)
+    protocol, target = read_protocol(protocol), read_target(target_name, op)
     topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
     matrix = asked_matrix(op, matrix_file, matrix_unit, datatype=datatype, topology=topology)
@@ -114,6 +118,7 @@ def command(  # noqa: PLR0913  one parameter an option
         size_bytes=size_bytes,
         datatype=datatype_named(datatype),
         protocol=protocol,
+        target=target,
         jobs=jobs,
         time_limit_s=time_limit,
         want_program=any(path.suffix == PROGRAM for path in paths),
@@ -143,17 +148,20 @@ def _default(topology: Topology, op: Op, root: int, size_bytes: int) -> Path:
 def _write(made: Synthesis, options: Options, paths: tuple[Path, ...], *, force: bool) -> None:
     from syccl.cli.outputs import PROGRAM, write_all
 
-    texts = {path: _program_text(made) if path.suffix == PROGRAM else _schedule_text(made, options) for path in paths}
+    texts = {
+        path: _program_text(made, options.target) if path.suffix == PROGRAM else _schedule_text(made, options)
+        for path in paths
+    }
     write_all(texts, force=force)
 
 
-def _program_text(made: Synthesis) -> str:
+def _program_text(made: Synthesis, target: Target) -> str:
     from syccl.program.msccl_xml import write_xml
 
     if made.program is None:
         msg = f"no program was made for {made.topology.name}"
         raise InternalError(msg)
-    return write_xml(made.program)
+    return write_xml(made.program, target)
 
 
 def _schedule_text(made: Synthesis, options: Options) -> str:

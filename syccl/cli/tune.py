@@ -18,6 +18,7 @@ from syccl.cli.common import (
     root_option,
     search_options,
     show,
+    target_option,
     topology_options,
 )
 from syccl.errors import InputError
@@ -63,6 +64,7 @@ DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
 )
 @datatype_option
 @protocol_option
+@target_option
 @root_option
 @click.option(
     "-o",
@@ -89,6 +91,7 @@ def command(  # noqa: PLR0913  one parameter an option
     step: str | None,
     datatype: str,
     protocol: str,
+    target_name: str,
     root: int,
     folder: Path | None,
     force: bool,
@@ -109,7 +112,7 @@ def command(  # noqa: PLR0913  one parameter an option
 
     For example: syccl tune --topo a100x32 --op allreduce -b 1K -e 4G -f 2
     """
-    from syccl.cli.common import check_root, open_store, read_cluster, read_protocol
+    from syccl.cli.common import check_root, open_store, read_cluster, read_protocol, read_target
     from syccl.cli.progress import Progress
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
@@ -118,7 +121,14 @@ def command(  # noqa: PLR0913  one parameter an option
 
     store = open_store(cache, no_cache=no_cache)
     op, sweep = op_named(op_name), _sweep(first, last, factor, step)
-    options = Options(0, datatype_named(datatype), read_protocol(protocol), jobs=jobs, time_limit_s=time_limit)
+    options = Options(
+        0,
+        datatype_named(datatype),
+        read_protocol(protocol),
+        target=read_target(target_name, op),
+        jobs=jobs,
+        time_limit_s=time_limit,
+    )
     topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
     folder = folder or _default(topology, op, root)
@@ -176,7 +186,7 @@ def _command(cluster: Sequence[str], sweep: Sweep, tuned: Tuned) -> str:
     step = ["-f", f"{sweep.factor:.17g}"] if sweep.step_bytes is None else ["-i", str(sweep.step_bytes)]
     root = ["--root", str(prepared.root)] if prepared.op.rooted else []
     limits = ["-b", str(sweep.first_bytes), "-e", str(sweep.last_bytes), *step]
-    forms = ["--datatype", options.datatype, "--protocol", options.protocol]
+    forms = ["--datatype", options.datatype, "--protocol", options.protocol, "--target", options.target.name]
     return shlex.join(["syccl", "tune", *cluster, "--op", prepared.op.name, *limits, *forms, *root])
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from syccl.collective import ALL, Demand, Op
+from syccl.errors import InternalError
 from syccl.lowering.tasks import Block, Task, input_offset, output_offset
 from syccl.program import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
+from syccl.program.targets import Target
 from syccl.schedule import Schedule
 from syccl.simulate.machine import DryRun
 
@@ -15,37 +18,44 @@ _Flag = tuple[int, int]
 """(block, step) that another block of the rank waits for."""
 
 
-def emit(
-    schedule: Schedule, tasks: Sequence[Task], run: DryRun, *, protocol: str, name: str, lanes: Sequence[int] = ()
-) -> Program:
+class Heading(NamedTuple):
+    """What the file says of itself, and the channel of every chunk where the wiring says so.
+
+    Symmetries move such channels as they move chunks. Runtimes ignore the name.
+    """
+
+    name: str
+    protocol: str
+    lanes: Sequence[int] = ()
+
+
+def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target, heading: Heading) -> Program:
     """Return the program of all ranks in which every block keeps the order of a recorded run.
 
     Parameters
     ----------
     tasks
         Of the representative ranks, ``run`` being a recorded run of their machine.
-    name
-        Written into the file; runtimes ignore it.
-    lanes
-        Channel of every chunk where the wiring says so: symmetries then move channels as they move chunks.
+    target
+        Whose kernels are to run it: what they do not run is written as several plain steps.
     """
     blocks = sorted({task.block for task in tasks})
     sequences = dict(zip(blocks, run.order, strict=True))
     after = dependencies(tasks, run)
-    source = _operands(tasks, run)
+    source = operands(tasks, run)
     demand = schedule.demand
     ranks: dict[int, RankProgram] = {}
     representatives = sorted({block.rank for block in blocks}) or list(range(demand.ranks))
     for rank in representatives:
         mine = [block for block in blocks if block.rank == rank]
-        made = _Assembly(tasks, {block: sequences[block] for block in mine}, after, source).blocks()
+        made = _Assembly(tasks, {block: sequences[block] for block in mine}, after, source, target).blocks()
         scratch = _scratch_chunks(made)
-        for image, lifted in _lift(made, rank, schedule, lanes):
+        for image, lifted in _lift(made, rank, schedule, heading.lanes):
             ranks[image] = _rank_program(demand, image, scratch, lifted)
     channels = max((block.channel for block in blocks), default=0) + 1
     ordered = tuple(ranks[rank] for rank in sorted(ranks))
     in_place = serves_in_place(demand.op)
-    return Program(name, demand.op.name, protocol, channels, demand.chunks, ordered, in_place=in_place)
+    return Program(heading.name, demand.op.name, heading.protocol, channels, demand.chunks, ordered, in_place=in_place)
 
 
 def serves_in_place(op: Op) -> bool:
@@ -60,18 +70,17 @@ def _rank_program(demand: Demand, rank: int, scratch: int, blocks: tuple[ThreadB
     return RankProgram(rank, inputs, outputs, scratch, blocks)
 
 
+def _end(slot: Slot, count: int) -> int:
+    """Return where chunks from a slot on end in the scratch buffer, 0 for other buffers."""
+    return slot.offset + count if slot.buffer is Buffer.SCRATCH else 0
+
+
 def _scratch_chunks(blocks: Sequence[ThreadBlock]) -> int:
-    ends = [
-        slot.offset + step.cnt
-        for block in blocks
-        for step in block.steps
-        for slot in (step.src, step.dst)
-        if slot.buffer is Buffer.SCRATCH
-    ]
+    ends = [_end(slot, step.cnt) for block in blocks for step in block.steps for slot in (step.src, step.dst)]
     return max(ends, default=0)
 
 
-def _operands(tasks: Sequence[Task], run: DryRun) -> list[Slot]:
+def operands(tasks: Sequence[Task], run: DryRun) -> list[Slot]:
     """Return each task's source: reductions under one lock start from it, later ones add in place."""
     first = {sequence[0] for sequence in run.lock_order if sequence}
     return [task.dst if task.lock >= 0 and i not in first else task.src for i, task in enumerate(tasks)]
@@ -105,6 +114,25 @@ def dependencies(tasks: Sequence[Task], run: DryRun) -> list[list[int]]:
     return kept
 
 
+def plain_steps(task: Task, source: Slot, spare: Slot, target: Target) -> list[tuple[StepType, Slot, Slot]]:
+    """Return type, source and target of the steps that do a task on a runtime.
+
+    Where it cannot receive and reduce at once, what arrives goes to its place if nothing else lies there, else to
+    ``spare``. In place the output is the input, so that a sum which starts there needs a copy first.
+    """
+    if task.type in target.step_types:
+        return [(task.type, source, task.dst)]
+    if task.type is not StepType.RECV_REDUCE_COPY:
+        msg = f"{target.name} runs no {task.type.value}; such tasks must not be made for it"
+        raise InternalError(msg)
+    from_spare = (StepType.REDUCE, spare, task.dst)
+    if source == task.dst:
+        return [(StepType.RECV, spare, spare), from_spare]
+    if {source.buffer, task.dst.buffer} == {Buffer.INPUT, Buffer.OUTPUT}:
+        return [(StepType.RECV, spare, spare), (StepType.COPY, source, task.dst), from_spare]
+    return [(StepType.RECV, task.dst, task.dst), (StepType.REDUCE, source, task.dst)]
+
+
 class _Assembly:
     """Thread blocks of one representative rank."""
 
@@ -114,8 +142,16 @@ class _Assembly:
         sequences: dict[Block, tuple[int, ...]],
         after: list[list[int]],
         source: list[Slot],
+        target: Target,
     ) -> None:
-        self.tasks, self.sequences, self.after, self.source = tasks, sequences, after, source
+        self.tasks, self.sequences, self.after = tasks, sequences, after
+        used = [_end(slot, tasks[i].cnt) for order in sequences.values() for i in order for slot in tasks[i][2:4]]
+        spare = max(used, default=0)
+        self.parts: dict[int, list[tuple[StepType, Slot, Slot]]] = {}
+        for order in sequences.values():
+            for task in order:
+                self.parts[task] = plain_steps(tasks[task], source[task], Slot(Buffer.SCRATCH, spare), target)
+            spare += max(tasks[task].cnt for task in order)
         awaited = {need for sequence in sequences.values() for task in sequence for need in after[task]}
         # Dependencies name blocks in eight bits, so blocks that others wait for come first.
         self.order = sorted(sequences, key=lambda block: (awaited.isdisjoint(sequences[block]), block))
@@ -124,7 +160,7 @@ class _Assembly:
         for number, block in enumerate(self.order):
             position = 0
             for task in sequences[block]:
-                position += max(1, len(after[task]))
+                position += max(1, len(after[task])) + len(self.parts[task]) - 1
                 self.flag[task] = (number, position - 1)
 
     def blocks(self) -> tuple[ThreadBlock, ...]:
@@ -140,7 +176,11 @@ class _Assembly:
             what = self.tasks[task]
             steps += [Step(StepType.NOP, what.src, what.dst, 0, need) for need in needs[:-1]]
             depends = needs[-1] if needs else None
-            steps.append(Step(what.type, self.source[task], what.dst, what.cnt, depends, task in self.awaited))
+            *early, last = self.parts[task]
+            for part in early:
+                steps.append(Step(*part, what.cnt, depends))
+                depends = None
+            steps.append(Step(*last, what.cnt, depends, task in self.awaited))
         return steps
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from syccl.collective import ALL
-from syccl.lowering.emit import dependencies, emit
+from syccl.lowering.emit import Heading, dependencies, emit, operands, plain_steps
 from syccl.lowering.machine import machine_of
-from syccl.lowering.targets import Target
 from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
-from syccl.program import Program
+from syccl.program import Program, StepType
+from syccl.program.targets import Target
 from syccl.schedule import Schedule
 from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol, chunk_loop
 from syccl.simulate.dry_run import dry_run
@@ -24,6 +24,8 @@ from syccl.simulate.machine import DryRun, recorded
 _SPARE = 1.2
 """Channels are counted so that one fifth of a thread block's rate is left over."""
 _CHANNEL_TRIALS = 2
+_STEPS_OF_SUM = 2
+"""Steps that receive a chunk and add it, on runtimes that do not do both at once; the first sum may take one more."""
 _ROWS_OF_STEPS = 0.75
 """Rows that a thread block is given in place of its steps, as some wait for several others and take more steps."""
 _SHORT_S = 30e-6
@@ -40,6 +42,8 @@ class Lowered:
     ----------
     seconds
         Simulated time of the program, chunk loop included.
+    target
+        The runtime that it is for.
     excess
         Which limit of the target it breaks, or None.
     """
@@ -49,11 +53,13 @@ class Lowered:
     tasks: tuple[Task, ...]
     run: DryRun
     seconds: float
+    target: Target
     excess: str | None
 
 
 def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target, *, size_bytes: int) -> Lowered | None:
     """Return the schedule lowered with one wiring, or None where the dry run ends in a deadlock."""
+    wiring = wiring if StepType.RECV_COPY_SEND in target.step_types else replace(wiring, fuse=False)
     tasks = plan_tasks(schedule, wiring)
     machine = machine_of(schedule, tasks, protocol, size_bytes=size_bytes)
     run = dry_run(machine)
@@ -63,7 +69,7 @@ def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target
     done = run_static(recorded(machine, run), iterations=loop.iterations)
     if done.stuck:
         return None
-    return Lowered(schedule, wiring, tasks, run, done.seconds, _excess(schedule, tasks, run, target))
+    return Lowered(schedule, wiring, tasks, run, done.seconds, target, _excess(schedule, tasks, run, target))
 
 
 def wirings(
@@ -81,8 +87,9 @@ def wirings(
     chunk_bytes = size_bytes / schedule.demand.chunks
     rows = Counter(zip(ends.sender, ends.sender_peer, strict=True))
     busiest = max(rows.values(), default=0) * chunk_bytes * protocol.wire_factor
-    longest = max(rows.values(), default=0) / target.steps
-    most_rows = round(target.steps * _ROWS_OF_STEPS)
+    most_steps = target.steps // (1 if _sums_at_once(schedule, target) else _STEPS_OF_SUM)
+    longest = max(rows.values(), default=0) / most_steps
+    most_rows = round(most_steps * _ROWS_OF_STEPS)
     needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * THREAD_BLOCK_RATE, 1.0)))
     own = _copied_bytes(schedule, chunk_bytes)
     copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
@@ -104,6 +111,11 @@ def wirings(
     return tuple(found)
 
 
+def _sums_at_once(schedule: Schedule, target: Target) -> bool:
+    """Return whether each transfer is one step: a runtime may need several to receive what is to be added."""
+    return StepType.RECV_REDUCE_COPY in target.step_types or not schedule.transfers.reduce.any()
+
+
 def _copied_bytes(schedule: Schedule, chunk_bytes: float) -> float:
     """Return the bytes that a rank copies from its input to its output: what it both holds and wants."""
     demand = schedule.demand
@@ -119,8 +131,10 @@ def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Targ
     blocks = Counter(task.block for task in tasks)
     after = dependencies(tasks, run)
     steps: Counter[Block] = Counter()
-    for task, needs in zip(tasks, after, strict=True):
-        steps[task.block] += max(1, len(needs))
+    source = operands(tasks, run)
+    for i, (task, needs) in enumerate(zip(tasks, after, strict=True)):
+        parts = plain_steps(task, source[i], task.dst, target)
+        steps[task.block] += max(1, len(needs)) + len(parts) - 1
     per_rank = Counter(block.rank for block in blocks)
     ends = Counter((block.rank, block.channel, "send") for block in blocks if block.send >= 0)
     ends += Counter((block.rank, block.channel, "receive") for block in blocks if block.recv >= 0)
@@ -148,5 +162,5 @@ def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Targ
 
 def program_of(lowered: Lowered, protocol: Protocol, *, name: str) -> Program:
     """Return the whole program of a lowered schedule."""
-    lanes = lowered.wiring.lanes
-    return emit(lowered.schedule, lowered.tasks, lowered.run, protocol=protocol.name, name=name, lanes=lanes)
+    heading = Heading(name, protocol.name, lowered.wiring.lanes)
+    return emit(lowered.schedule, lowered.tasks, lowered.run, lowered.target, heading)

@@ -1,14 +1,16 @@
-"""MSCCL runtime XML: the safe form is written for msccl-executor-nccl, every dialect of it is read."""
+"""MSCCL runtime XML: the safe form is written for each runtime, every dialect of it is read."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple, NoReturn
 from xml.parsers import expat
 
 from syccl.errors import InputError
 from syccl.program.ir import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
 from syccl.program.msccl_dialect import dialect_findings as dialect_findings
+from syccl.program.targets import EXECUTOR, Target
 
 COLLECTIVES: Final = (
     *("allreduce", "allgather", "reducescatter", "alltoall"),
@@ -31,39 +33,52 @@ _BYTES = re.compile(r"(?:0|[1-9][0-9]{0,17}|[1-8][0-9]{18})\Z")
 _SAFE_NAME = re.compile(r"[ !#-%'-;=?-~]{0,63}\Z")
 
 
-def write_xml(program: Program) -> str:
-    """Return the text of a runtime file for msccl-executor-nccl.
+def write_xml(program: Program, target: Target = EXECUTOR) -> str:
+    """Return the text of a file for a runtime, line by line as ``xml_lines``; errors as there."""
+    return "".join(xml_lines(program, target))
 
-    One element per line, line feeds, an indent of two blanks a level, double quotes, decimal integers, every
-    attribute that the runtime wants in the order of msccl-tools: the form that its hand-written parser reads.
+
+def xml_lines(program: Program, target: Target = EXECUTOR) -> Iterator[str]:
+    """Yield the lines of a file for a runtime, each with its line feed.
+
+    One element per line, an indent of two blanks a level, double quotes, decimal integers, every attribute that the
+    runtime wants in the order of msccl-tools: the form that its hand-written parser reads.
 
     Raises
     ------
     InputError
-        When the name holds what the runtime's parser cannot read back.
+        When the name holds what the runtime's parser cannot read back, or it does not know the collective.
     """
+    yield _head(program, target)
+    for rank in program.ranks:
+        yield (
+            f'  <gpu id="{rank.rank}" i_chunks="{rank.input_chunks}" o_chunks="{rank.output_chunks}" '
+            f's_chunks="{rank.scratch_chunks}">\n'
+        )
+        for block in rank.blocks:
+            yield f'    <tb id="{block.id}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">\n'
+            yield from (_step_line(position, step) for position, step in enumerate(block.steps))
+            yield "    </tb>\n"
+        yield "  </gpu>\n"
+    yield "</algo>\n"
+
+
+def _head(program: Program, target: Target) -> str:
     if not _SAFE_NAME.match(program.name):
         msg = f'program name {program.name!r} cannot be written; use at most 63 ASCII characters without " & < >'
         raise InputError(msg)
-    head = (
+    collective = target.spelling(program.collective)
+    if collective is None:
+        known = ", ".join(name for name, _ in target.spellings)
+        msg = f"{target.name} knows no {program.collective}; it has {known}"
+        raise InputError(msg)
+    out_of_place = f' outofplace="{int(program.out_of_place)}"' if target.reads_out_of_place else ""
+    return (
         f'<algo name="{program.name}" proto="{program.protocol}" nchannels="{program.channels}" '
-        f'nchunksperloop="{program.chunks}" ngpus="{program.size}" coll="{program.collective}" '
-        f'inplace="{int(program.in_place)}" outofplace="{int(program.out_of_place)}" '
-        f'minBytes="{program.min_bytes}" maxBytes="{program.max_bytes}">'
+        f'nchunksperloop="{program.chunks}" ngpus="{program.size}" coll="{collective}" '
+        f'inplace="{int(program.in_place)}"{out_of_place} '
+        f'minBytes="{program.min_bytes}" maxBytes="{program.max_bytes}">\n'
     )
-    lines = [head]
-    for rank in program.ranks:
-        lines.append(
-            f'  <gpu id="{rank.rank}" i_chunks="{rank.input_chunks}" o_chunks="{rank.output_chunks}" '
-            f's_chunks="{rank.scratch_chunks}">'
-        )
-        for block in rank.blocks:
-            lines.append(f'    <tb id="{block.id}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">')
-            lines += [_step_line(position, step) for position, step in enumerate(block.steps)]
-            lines.append("    </tb>")
-        lines.append("  </gpu>")
-    lines.append("</algo>")
-    return "\n".join(lines) + "\n"
 
 
 def _step_line(position: int, step: Step) -> str:
@@ -71,7 +86,7 @@ def _step_line(position: int, step: Step) -> str:
     return (
         f'      <step s="{position}" type="{step.type.value}" srcbuf="{step.src.buffer.value}" '
         f'srcoff="{step.src.offset}" dstbuf="{step.dst.buffer.value}" dstoff="{step.dst.offset}" cnt="{step.cnt}" '
-        f'depid="{depid}" deps="{deps}" hasdep="{int(step.has_dependents)}"/>'
+        f'depid="{depid}" deps="{deps}" hasdep="{int(step.has_dependents)}"/>\n'
     )
 
 

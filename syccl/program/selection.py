@@ -1,16 +1,17 @@
-"""For which sizes a runtime takes a program.
+"""For which calls a runtime takes a program.
 
-The rule is that of msccl-executor-nccl and RCCL: the collective's total number of elements must be a multiple of
-``nchunksperloop``, and its bytes must lie between ``minBytes`` and ``maxBytes``, both included (``maxBytes`` 0: no
-upper limit). For every other size the runtime falls back without a word.
+The collective's total number of elements must be a multiple of ``nchunksperloop``, and its bytes must lie between
+``minBytes`` and ``maxBytes``; whether the latter is included differs. For every other size the runtime falls back
+without a word.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from syccl.collective.datatypes import element_bytes
 from syccl.program.ir import Program
+from syccl.program.targets import EXECUTOR, Target
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Selection:
     unit_bytes
         Bytes of one chunk of one element: ``nchunksperloop`` times the bytes of an element.
     min_bytes, max_bytes
-        The file's own limits, both included; ``max_bytes`` 0 is no limit.
+        Limits, both included; ``max_bytes`` 0 is no limit.
     """
 
     unit_bytes: int
@@ -53,6 +54,21 @@ class Selection:
         return tuple(size for size in (below, below + self.unit_bytes) if self.takes(size))
 
 
-def selection(program: Program, datatype: str) -> Selection:
+def selection(program: Program, datatype: str, target: Target = EXECUTOR) -> Selection:
     """Return the sizes for which a runtime takes ``program`` when called with that datatype."""
-    return Selection(program.chunks * element_bytes(datatype), program.min_bytes, program.max_bytes)
+    last = program.max_bytes if target.includes_end else program.max_bytes - 1
+    return Selection(program.chunks * element_bytes(datatype), program.min_bytes, last)
+
+
+def addressed(program: Program, target: Target, *, first_bytes: int = 0, last_bytes: int | None = None) -> Program:
+    """Return the program as a file for one runtime states it: which sizes, both ends included, and which calls.
+
+    Where a file is either for calls in place or for the others, it is for those in place if the program serves them.
+    """
+    apart = program.in_place and not target.reads_out_of_place
+    return replace(
+        program,
+        out_of_place=program.out_of_place and not apart,
+        min_bytes=first_bytes,
+        max_bytes=target.stated_end(last_bytes),
+    )

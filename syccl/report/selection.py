@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from syccl.program.selection import Selection
+from syccl.program.targets import MSCCL, RCCL, Target
 from syccl.units import format_size
 
 
@@ -30,10 +31,32 @@ def unselected_words(chosen: Selection, size_bytes: int) -> str:
     return f"NOT selected for {size_bytes} B; nearest sizes that are: {near}"
 
 
-def usage_words(path: Path) -> list[str]:
-    """Return the lines that make msccl-executor-nccl load the file at ``path``."""
+def usage_words(path: Path, target: Target) -> list[str]:
+    """Return the lines that make a runtime load the file at ``path``."""
     name = shlex.quote(str(path))
-    return [
-        f"mkdir -p msccl-algorithms && cp {name} msccl-algorithms/",
-        'export MSCCL_ALGO_DIR="$PWD/msccl-algorithms"   # holds nothing but such files; one process per GPU',
-    ]
+    if target == MSCCL:
+        place = name if path.is_absolute() else f'"$PWD"/{name}'
+        return [f"export MSCCL_XML_FILES={place} {_MSCCL_ALGO}"]
+    folder = '"$PWD/msccl-algorithms"'
+    return [f"mkdir -p msccl-algorithms && cp {name} msccl-algorithms/", folder_words(folder, target)]
+
+
+def folder_words(folder: str, target: Target) -> str:
+    """Return the line that makes a runtime load all files of a folder, given as a shell writes it."""
+    if target == MSCCL:
+        return f"export MSCCL_XML_FILES=$(ls {folder}/*.xml | paste -sd:) {_MSCCL_ALGO}   # at most 4 files"
+    if target == RCCL:
+        return f"export MSCCL_ALGO_DIR={folder} RCCL_MSCCL_ENABLE=1 RCCL_MSCCL_FORCE_ENABLE=1"
+    return f"export MSCCL_ALGO_DIR={folder}   # holds nothing but such files; one process per GPU"
+
+
+_MSCCL_ALGO = "NCCL_ALGO=MSCCL,RING,TREE"
+
+
+def kind_words(*, in_place: bool, out_of_place: bool) -> list[str]:
+    """Return which calls a program is not for, as far as their buffers go."""
+    if not in_place:
+        return ["for out-of-place calls only: the send and the receive buffer must differ"]
+    if not out_of_place:
+        return ['for in-place calls only; a copy of the file with inplace="0" serves the others']
+    return []

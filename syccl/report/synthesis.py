@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from syccl import __version__
 from syccl.bounds import Bound, Cut, describe_cut
-from syccl.collective import Demand, Op
+from syccl.collective import Op
 from syccl.program.selection import selection
 from syccl.report.figures import US, Figures, figures
-from syccl.report.selection import selection_words, usage_words
+from syccl.report.selection import kind_words, selection_words, usage_words
 from syccl.report.tables import Table, counted
 from syccl.units import format_rate, format_size
 
 if TYPE_CHECKING:
     from syccl.pipeline import Options, Synthesis
-    from syccl.program import Program
     from syccl.topology import Topology
 
 Record = dict[str, object]
@@ -108,8 +107,9 @@ def _selected_sizes(outcome: Outcome) -> Record | None:
     program = outcome.synthesis.program
     if program is None:
         return None
-    chosen = selection(program, outcome.options.datatype)
+    chosen = selection(program, outcome.options.datatype, outcome.options.target)
     return {
+        "target": outcome.options.target.name,
         "multiple_of_bytes": chosen.unit_bytes,
         "smallest_power_of_two_bytes": chosen.smallest_power_of_two,
         "max_bytes": chosen.max_bytes or None,
@@ -222,26 +222,26 @@ def next_steps(outcome: Outcome) -> list[str]:
     path = next((path for path in outcome.outputs if path.suffix == ".xml"), None)
     if program is None or path is None:
         return []
-    chosen = selection(program, outcome.options.datatype)
-    words = [*selection_words(chosen, outcome.options.size_bytes), *_call_words(outcome.synthesis.demand, program)]
-    return ["to use it with msccl-executor-nccl:", *(f"  {line}" for line in (*usage_words(path), *words))]
+    options, demand = outcome.options, outcome.synthesis.demand
+    chosen = selection(program, options.datatype, options.target)
+    kinds = kind_words(in_place=program.in_place, out_of_place=program.out_of_place)
+    words = (
+        *usage_words(path, options.target),
+        *selection_words(chosen, options.size_bytes),
+        *kinds,
+        *root_words(demand.op, demand.root),
+    )
+    return [f"to use it with {options.target.name}:", *(f"  {line}" for line in words)]
 
 
-def _call_words(demand: Demand, program: Program) -> list[str]:
-    return call_words(demand.op, demand.root, in_place=program.in_place)
-
-
-def call_words(op: Op, root: int, *, in_place: bool) -> list[str]:
-    """Return which calls of the collective a program is wrong for although runtimes use it for them."""
-    words = []
-    if not in_place:
-        words.append("for out-of-place calls only: the send and the receive buffer must differ")
-    if op.rooted:
-        words.append(
-            f"WARNING: runtimes ignore the root in the file and use it for every root; it is right only for calls "
-            f"with root {root}"
-        )
-    return words
+def root_words(op: Op, root: int) -> list[str]:
+    """Return which calls of a rooted collective a program is wrong for although runtimes use it for them."""
+    if not op.rooted:
+        return []
+    return [
+        f"WARNING: runtimes ignore the root in the file and use it for every root; it is right only for calls "
+        f"with root {root}"
+    ]
 
 
 def cut_words(cut: Cut, topology: Topology) -> str:

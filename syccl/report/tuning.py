@@ -15,7 +15,8 @@ from syccl import __version__
 from syccl.collective import busbw_factor
 from syccl.lowering.emit import serves_in_place
 from syccl.report.figures import US
-from syccl.report.synthesis import Record, call_words, rank_order, size_meaning
+from syccl.report.selection import folder_words, kind_words
+from syccl.report.synthesis import Record, rank_order, root_words, size_meaning
 from syccl.report.tables import Table, counted
 from syccl.topology.identity import topology_hash
 from syccl.tuning.segments import TOLERANCE
@@ -232,11 +233,11 @@ def notes(report: Report) -> list[str]:
 
 def next_steps(report: Report) -> Sequence[str]:
     """Return the lines that make a runtime use the files."""
-    op, root = report.tuned.prepared.op, report.tuned.prepared.root
+    op, root, target = report.tuned.prepared.op, report.tuned.prepared.root, report.tuned.options.target
     place = shlex.quote(str(report.folder / ALGORITHMS))
     path = place if report.folder.is_absolute() else f'"$PWD"/{place}'
+    kinds = kind_words(in_place=serves_in_place(op), out_of_place=not serves_in_place(op) or target.reads_out_of_place)
     return [
-        "to use them with msccl-executor-nccl:",
-        f"  export MSCCL_ALGO_DIR={path}   # one process per GPU",
-        *(f"  {line}" for line in call_words(op, root, in_place=serves_in_place(op))),
+        f"to use them with {target.name}:",
+        *(f"  {line}" for line in (folder_words(path, target), *kinds, *root_words(op, root))),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from syccl.clock import Clock
@@ -11,9 +11,8 @@ from syccl.collective import Op
 from syccl.errors import GaveUpError, InputError
 from syccl.pipeline import LARGEST_DEFAULT_PROGRAM, Options, require_clean
 from syccl.prepare import Prepared, prepare
-from syccl.program import Program
 from syccl.program.msccl_xml import write_xml
-from syccl.program.selection import Selection
+from syccl.program.selection import Selection, addressed
 from syccl.program.verify import verify_program
 from syccl.solve.executor import ordered_results
 from syccl.store import Store
@@ -198,12 +197,9 @@ def written(tuned: Tuned) -> Iterator[str]:
 
 
 def _text(prepared: Prepared, options: Options, ranged: Ranged) -> str:
-    program = limited(program_for(prepared, ranged.candidate, options), ranged.bytes)
+    limits = ranged.bytes
+    made = program_for(prepared, ranged.candidate, options)
     # Messages are most in number at the largest size, so a program that ends there ends at all sizes of its range.
-    require_clean(verify_program(program, size_bytes=ranged.bytes.max_bytes), "program")
-    return write_xml(program)
-
-
-def limited(program: Program, limits: ByteRange) -> Program:
-    """Return the program for sizes within limits only."""
-    return replace(program, min_bytes=limits.min_bytes, max_bytes=limits.max_bytes)
+    require_clean(verify_program(made, size_bytes=limits.max_bytes), "program")
+    program = addressed(made, options.target, first_bytes=limits.min_bytes, last_bytes=limits.max_bytes)
+    return write_xml(program, options.target)

@@ -8,7 +8,7 @@ from syccl.baselines.lanes import lane_wiring
 from syccl.baselines.ring import ring_schedule
 from syccl.collective import OPS, busbw_factor
 from syccl.lowering.lower import lower, program_of
-from syccl.lowering.targets import EXECUTOR
+from syccl.program.targets import EXECUTOR
 from syccl.program.verify import verify_program
 from syccl.schedule import expand
 from syccl.schedule.verify import verify_schedule

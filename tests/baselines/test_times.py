@@ -9,8 +9,8 @@ from syccl.baselines.rings import find_rings
 from syccl.collective import OPS, busbw_factor
 from syccl.lowering.lower import lower
 from syccl.lowering.machine import machine_of
-from syccl.lowering.targets import EXECUTOR
 from syccl.lowering.tasks import plan_tasks
+from syccl.program.targets import EXECUTOR
 from syccl.simulate.cost import PROTOCOLS
 from syccl.simulate.dry_run import dry_run
 from syccl.symmetry.automorphisms import find_group

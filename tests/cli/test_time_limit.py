@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from syccl import contest, pipeline
+from syccl import contest
 from syccl.clock import Clock
+from syccl.program import targets
 from syccl.program.verify import verify_program
 from syccl.report.synthesis import Record
 from syccl.schedule.verify import verify_schedule
@@ -69,7 +70,7 @@ def test_the_table_says_that_time_ran_out(capsys: Capsys, tmp_path: Path) -> Non
 def test_a_limit_that_ends_without_an_answer_has_an_exit_code_of_its_own(
     capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "EXECUTOR", replace(pipeline.EXECUTOR, blocks=1))
+    monkeypatch.setattr(targets, "TARGETS", (replace(targets.EXECUTOR, blocks=1),))
     result = synth(capsys, tmp_path, mesh(4), "--op", "allgather", "--size", "1M", "--time-limit", "0.001")
     assert result.code == 5
     assert result.err.startswith("error: no program fits the runtime: ")

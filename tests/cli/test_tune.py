@@ -51,7 +51,8 @@ def test_the_folder_holds_an_index_and_files_named_by_what_they_serve(capsys: Ca
     served = [size["size_bytes"] for entry in index["schedules"] for size in entry["sizes"]]
     assert served == [1 << 10, 1 << 13, 1 << 16, 1 << 19]
     assert index["command"] == (
-        "syccl tune --topo ring4.yaml --op allgather -b 1024 -e 1048576 -f 8 --datatype float32 --protocol Simple"
+        "syccl tune --topo ring4.yaml --op allgather -b 1024 -e 1048576 -f 8 --datatype float32 --protocol Simple "
+        "--target msccl-executor-nccl"
     )
     assert len(index["topology_sha256"]) == 64
     assert (index["op"], index["root"], index["unserved"], index["tolerance"]) == ("allgather", None, [], 1.02)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from syccl.lowering.lower import Lowered, lower, program_of
-from syccl.lowering.targets import EXECUTOR, Target
 from syccl.lowering.tasks import Wiring
 from syccl.program import Program
 from syccl.program.replay import replay_findings
+from syccl.program.targets import EXECUTOR, Target
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
 from syccl.simulate.cost import protocol_named

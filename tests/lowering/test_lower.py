@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from syccl.lowering.lower import lower, program_of, wirings
-from syccl.lowering.targets import EXECUTOR
 from syccl.lowering.tasks import Wiring
+from syccl.program.targets import EXECUTOR
 from syccl.schedule import Schedule
 from syccl.simulate.cost import PROTOCOLS, THREAD_BLOCK_RATE
 from tests.lowering.made import SIZE, counts, lowered

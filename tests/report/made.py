@@ -10,6 +10,7 @@ import numpy as np
 from syccl.bounds import Bound, Cut
 from syccl.collective import Demand, op_named
 from syccl.program import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
+from syccl.program.targets import EXECUTOR, Target
 from syccl.schedule import Schedule, Transfers
 from syccl.symmetry import Group, trivial_group
 from syccl.topology import Topology
@@ -24,6 +25,7 @@ class Options:
     jobs: int = 1
     time_limit_s: float | None = None
     want_program: bool | None = None
+    target: Target = EXECUTOR
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from syccl.program.selection import Selection
+from syccl.program.targets import EXECUTOR
 from syccl.report.selection import selection_words, usage_words
 
 
@@ -26,4 +27,4 @@ def test_a_size_that_is_not_taken_names_the_nearest() -> None:
 
 
 def test_a_path_with_blanks_is_quoted_for_the_shell() -> None:
-    assert "cp 'my file.xml' " in usage_words(Path("my file.xml"))[0]
+    assert "cp 'my file.xml' " in usage_words(Path("my file.xml"), EXECUTOR)[0]

@@ -19,7 +19,7 @@ from syccl.baselines.rings import Rings, find_rings
 from syccl.baselines.tree import tree_lanes
 from syccl.collective import Demand, Op, op_named
 from syccl.lowering.lower import lower, wirings
-from syccl.lowering.targets import EXECUTOR
+from syccl.program.targets import EXECUTOR
 from syccl.report.figures import US
 from syccl.schedule import Schedule
 from syccl.schedule.verify import verify_schedule
