@@ -14,18 +14,19 @@ class Finding:
     """One thing that a check found.
 
     ``rule`` is a stable short name (``race``, ``deadlock``, ...), ``where`` the place in the words of the thing
-    checked (rank, thread block, step, line), ``message`` one sentence with the offending values.
+    checked (rank, thread block, step, line), ``message`` one sentence with the offending values, ``remedy`` what to do.
     """
 
     severity: str
     rule: str
     where: str
     message: str
+    remedy: str = ""
 
     def __str__(self) -> str:
         """Return the finding as one line."""
         place = f"{self.where}: " if self.where else ""
-        return f"{self.severity}[{self.rule}]: {place}{self.message}"
+        return f"{self.severity}[{self.rule}]: {place}{self.message}{f'; {self.remedy}' if self.remedy else ''}"
 
 
 def errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -22,6 +22,7 @@ VERBS = {
     "tune": "syccl.cli.tune",
     "bound": "syccl.cli.bound",
     "verify": "syccl.cli.verify",
+    "lint": "syccl.cli.lint",
     "simulate": "syccl.cli.simulate",
     "topo": "syccl.cli.topo",
 }

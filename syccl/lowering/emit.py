@@ -18,26 +18,32 @@ _Flag = tuple[int, int]
 """(block, step) that another block of the rank waits for."""
 
 
-class Heading(NamedTuple):
-    """What the file says of itself, and the channel of every chunk where the wiring says so.
+class Form(NamedTuple):
+    """What a file is to be.
 
-    Symmetries move such channels as they move chunks. Runtimes ignore the name.
+    Parameters
+    ----------
+    name
+        Written into the file; runtimes ignore it.
+    target
+        Whose kernels are to run it: what they do not run is written as several plain steps.
+    lanes
+        Channel of every chunk where the wiring says so: symmetries then move channels as they move chunks.
     """
 
     name: str
     protocol: str
+    target: Target
     lanes: Sequence[int] = ()
 
 
-def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target, heading: Heading) -> Program:
+def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, form: Form) -> Program:
     """Return the program of all ranks in which every block keeps the order of a recorded run.
 
     Parameters
     ----------
     tasks
         Of the representative ranks, ``run`` being a recorded run of their machine.
-    target
-        Whose kernels are to run it: what they do not run is written as several plain steps.
     """
     blocks = sorted({task.block for task in tasks})
     sequences = dict(zip(blocks, run.order, strict=True))
@@ -48,14 +54,14 @@ def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target,
     representatives = sorted({block.rank for block in blocks}) or list(range(demand.ranks))
     for rank in representatives:
         mine = [block for block in blocks if block.rank == rank]
-        made = _Assembly(tasks, {block: sequences[block] for block in mine}, after, source, target).blocks()
+        made = _Assembly(tasks, {block: sequences[block] for block in mine}, after, source, target=form.target).blocks()
         scratch = _scratch_chunks(made)
-        for image, lifted in _lift(made, rank, schedule, heading.lanes):
+        for image, lifted in _lift(made, rank, schedule, form.lanes):
             ranks[image] = _rank_program(demand, image, scratch, lifted)
     channels = max((block.channel for block in blocks), default=0) + 1
     ordered = tuple(ranks[rank] for rank in sorted(ranks))
     in_place = serves_in_place(demand.op)
-    return Program(heading.name, demand.op.name, heading.protocol, channels, demand.chunks, ordered, in_place=in_place)
+    return Program(form.name, demand.op.name, form.protocol, channels, demand.chunks, ordered, in_place=in_place)
 
 
 def serves_in_place(op: Op) -> bool:
@@ -142,6 +148,7 @@ class _Assembly:
         sequences: dict[Block, tuple[int, ...]],
         after: list[list[int]],
         source: list[Slot],
+        *,
         target: Target,
     ) -> None:
         self.tasks, self.sequences, self.after = tasks, sequences, after

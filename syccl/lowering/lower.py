@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from syccl.collective import ALL
-from syccl.lowering.emit import Heading, dependencies, emit, operands, plain_steps
+from syccl.lowering.emit import Form, dependencies, emit, operands, plain_steps
 from syccl.lowering.machine import machine_of
 from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
 from syccl.program import Program, StepType
@@ -162,5 +162,5 @@ def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Targ
 
 def program_of(lowered: Lowered, protocol: Protocol, *, name: str) -> Program:
     """Return the whole program of a lowered schedule."""
-    heading = Heading(name, protocol.name, lowered.wiring.lanes)
-    return emit(lowered.schedule, lowered.tasks, lowered.run, lowered.target, heading)
+    form = Form(name, protocol.name, lowered.target, lowered.wiring.lanes)
+    return emit(lowered.schedule, lowered.tasks, lowered.run, form)

@@ -56,7 +56,7 @@ class Selection:
 
 def selection(program: Program, datatype: str, target: Target = EXECUTOR) -> Selection:
     """Return the sizes for which a runtime takes ``program`` when called with that datatype."""
-    last = program.max_bytes if target.includes_end else program.max_bytes - 1
+    last = program.max_bytes if target.includes_end else (program.max_bytes or target.default_max_bytes) - 1
     return Selection(program.chunks * element_bytes(datatype), program.min_bytes, last)
 
 

@@ -22,22 +22,16 @@ from syccl.program.columns import (
 )
 from syccl.program.ir import Program, RankProgram, StepType, ThreadBlock
 from syccl.program.semantics import buffer_chunks, is_collective, is_split
+from syccl.program.targets import EXECUTOR, MSCCL
 
 PROTOCOLS: Final = ("Simple", "LL", "LL128")
-MAX_COUNT: Final = 71
-"""Chunks of one step (MSCCL_MAX_COUNT - 1)."""
-MAX_STEPS: Final = (64, 256)
-"""Steps of a thread block, no-ops included: msccl-executor-nccl and RCCL, msccl."""
-MAX_BLOCKS: Final = 1024
-MAX_DEPENDENCE: Final = 127
-"""Thread block ids that a step may wait for; the runtimes keep them in a signed byte."""
-MAX_CHANNELS: Final = 32
-MAX_PEERS: Final = 32
-"""Thread blocks of a rank that send (or receive) on one channel."""
-MAX_FUSED: Final = 16
-"""Consecutive reductions into one chunk that the kernel runs as one (MSCCL_MAX_REDUCE_FUSION)."""
-MAX_ELEMENTS: Final = 4095
-"""XML elements that the parser keeps for a rank."""
+MAX_COUNT: Final = EXECUTOR.count
+MAX_STEPS: Final = (EXECUTOR.steps, MSCCL.steps)
+MAX_BLOCKS: Final = EXECUTOR.table_blocks
+MAX_DEPENDENCE: Final = EXECUTOR.awaited_blocks - 1
+MAX_CHANNELS: Final = EXECUTOR.channels
+MAX_PEERS: Final = EXECUTOR.peers
+MAX_ELEMENTS: Final = EXECUTOR.nodes
 
 MAX_CHUNKS: Final = 2**23
 """Chunks in the buffers of all ranks together, above which a program is not checked."""
@@ -88,17 +82,18 @@ def block_findings(program: Program) -> Iterator[Finding]:
         yield from _rank_findings(program, rank)
         for block in rank.blocks:
             for message in _block_messages(program, rank, block):
-                yield Finding("error", "structure", _place(rank, block), message)
+                yield Finding("error", "structure", block_place(rank, block), message)
             if len(block.steps) > MAX_STEPS[0]:
                 severity = "error" if len(block.steps) > MAX_STEPS[1] else "warning"
                 message = (
                     f"{len(block.steps)} steps; msccl-executor-nccl and RCCL take {MAX_STEPS[0]}, msccl {MAX_STEPS[1]}"
                 )
-                yield Finding(severity, "limit", _place(rank, block), message)
+                yield Finding(severity, "limit", block_place(rank, block), message)
     yield from _connection_findings(program)
 
 
-def _place(rank: RankProgram, block: ThreadBlock) -> str:
+def block_place(rank: RankProgram, block: ThreadBlock) -> str:
+    """Return the place of a thread block in words."""
     return f"rank {rank.rank} tb {block.id}" + (f" (line {block.line})" if block.line else "")
 
 
@@ -160,14 +155,14 @@ def _connection_findings(program: Program) -> Iterator[Finding]:
                         f"shares ({direction} peer {peer}, channel {block.channel}) with tb {other.id}; "
                         "a connection end belongs to one thread block, or messages interleave arbitrarily"
                     )
-                    yield Finding("error", "connection", _place(rank, block), message)
+                    yield Finding("error", "connection", block_place(rank, block), message)
     for mine, theirs, verb in ((senders, receivers, "receives"), (receivers, senders, "sends")):
         for key, owner in mine.items():
             if key not in theirs:
                 message = (
                     f"unmatched connection {key[0]}->{key[1]} channel {key[2]}: no thread block of the peer {verb}"
                 )
-                yield Finding("error", "unmatched", _place(*owner), message)
+                yield Finding("error", "unmatched", block_place(*owner), message)
 
 
 def step_findings(program: Program, table: Columns) -> Iterator[Finding]:
@@ -184,7 +179,7 @@ def step_findings(program: Program, table: Columns) -> Iterator[Finding]:
     yield from _bounds_findings(program, table)
     yield from _dependence_findings(program, table)
     yield from _nop_findings(table)
-    yield from _fusion_findings(table)
+    yield from fusion_findings(table)
 
 
 def _bounds_findings(program: Program, table: Columns) -> Iterator[Finding]:
@@ -261,7 +256,8 @@ def _nop_findings(table: Columns) -> Iterator[Finding]:
         yield Finding("warning", "nop", table.where(step), message)
 
 
-def _fusion_findings(table: Columns) -> Iterator[Finding]:
+def fusion_findings(table: Columns, most: int = EXECUTOR.fused) -> Iterator[Finding]:
+    """Yield reductions that the parser fuses although they differ, and more than the kernel runs as one."""
     steps = np.flatnonzero(table.type == _REDUCE)
     continues = _continues(table, steps).tolist()
     block, count, publishes = table.block.tolist(), table.count.tolist(), table.publishes.tolist()
@@ -275,12 +271,10 @@ def _fusion_findings(table: Columns) -> Iterator[Finding]:
         if count[step] != count[chain[0]]:
             message = f"fused with {table.name(chain[0])}, but cnt differs; runtimes use the last cnt for all"
             yield Finding("error", "fusion", table.where(step), message)
-        if len(chain) == MAX_FUSED + 1:
-            message = (
-                f"more than {MAX_FUSED} reductions are fused from {table.name(chain[0])} on; they overrun the kernel"
-            )
+        if len(chain) == most + 1:
+            message = f"more than {most} reductions are fused from {table.name(chain[0])} on; they overrun the kernel"
             yield Finding("error", "limit", table.where(step), message)
-        if publishes[step] or running == MAX_FUSED:
+        if publishes[step] or running == most:
             chain = []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from syccl.findings import SEVERITIES, Finding, errors
 
@@ -40,14 +41,10 @@ def findings_lines(name: str, what: str, findings: Sequence[Finding]) -> list[st
 
 def findings_record(name: str, what: str, findings: Sequence[Finding]) -> dict[str, object]:
     """Return the findings under stable names, for ``--json``; ``result_checked`` is false for custom programs."""
-    listed = [
-        {"severity": found.severity, "rule": found.rule, "where": found.where, "message": found.message}
-        for found in findings
-    ]
     return {
         "file": name,
         "what": what,
         "correct": not errors(findings),
         "result_checked": UNCHECKED not in findings,
-        "findings": listed,
+        "findings": [asdict(found) for found in findings],
     }

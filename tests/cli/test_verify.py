@@ -45,7 +45,7 @@ def test_findings_are_values_for_scripts(capsys: Capsys) -> None:
     result = run(capsys, "verify", "wrong.xml", "--json")
     values = json.loads(result.out)
     assert (result.code, values["correct"]) == (1, False)
-    assert set(values["findings"][0]) == {"severity", "rule", "where", "message"}
+    assert set(values["findings"][0]) == {"severity", "rule", "where", "message", "remedy"}
 
 
 def test_a_custom_program_has_an_unchecked_result(capsys: Capsys) -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from syccl.errors import InputError
 from syccl.findings import Finding, errors
+from syccl.program.lint import lint
 from syccl.program.msccl_dialect import dialect_findings
 from syccl.program.msccl_xml import read_xml
 from syccl.program.replay import replay_matches
+from syccl.program.targets import TARGETS, target_named
 from syccl.program.verify import verify_program
 
 SCHEDULES = Path(__file__).parent.parent.parent.parent / "shared" / "data" / "schedules"
@@ -123,3 +125,14 @@ def test_odd_but_right_files_pass(name: str) -> None:
 def test_right_files_give_the_right_numbers(name: str) -> None:
     path = SCHEDULES / "real" / name
     assert replay_matches(read_xml(path.read_bytes().decode(), source=name), seed=len(name))
+
+
+@pytest.mark.parametrize("name", [name for name, row in real().items() if row["verdict"].startswith("OK")])
+def test_lint_says_of_right_files_what_the_runtimes_do(name: str) -> None:
+    text = (SCHEDULES / "real" / name).read_bytes().decode()
+    found = lint(text, TARGETS, source=name)
+    expected = {"msccl": "msccl", "executor": "msccl-executor-nccl", "rccl": "rccl"}
+    for column, target in expected.items():
+        accepted = "yes" if real()[name][column] == "acc" else "no"
+        wrong = [str(finding) for finding, names in found.findings if target in names and finding.severity == "error"]
+        assert found.verdict(target_named(target)) == accepted, (target, wrong)

@@ -31,7 +31,7 @@ def test_the_record_says_whether_it_is_correct() -> None:
         "correct": False,
         "result_checked": True,
         "findings": [
-            {"severity": "error", "rule": "race", "where": "rank 0", "message": "two blocks write o[3]"},
+            {"severity": "error", "rule": "race", "where": "rank 0", "message": "two blocks write o[3]", "remedy": ""},
         ],
     }
 

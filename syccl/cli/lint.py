@@ -1,0 +1,49 @@
+"""``syccl lint``: what runtimes would refuse, misread or leave out of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from syccl.cli.common import json_option, show
+
+
+@click.command("lint", short_help="Tell whether runtimes load a program.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--target",
+    "target_name",
+    default="all",
+    show_default=True,
+    metavar="NAME",
+    help="Runtime to ask: msccl-executor-nccl, msccl, rccl or all.",
+)
+@json_option
+def command(*, file: Path, target_name: str, as_json: bool) -> int:
+    """Tell what a runtime would refuse, misread or leave out of FILE, a program in XML.
+
+    Each finding has its line, rule and remedy. A table then says for which sizes and element types the file is
+    selected: a runtime that does not select it falls back to its own algorithms without a word. Whether the result is
+    right is another question: syccl verify FILE.
+
+    The exit code is 1 when none of the runtimes asked can use the file.
+    """
+    from syccl.cli.files import read_text
+    from syccl.program.lint import lint
+    from syccl.program.targets import TARGETS, target_named
+    from syccl.report import lint as report
+    from syccl.report.synthesis import to_json
+
+    targets = TARGETS if target_name.lower() == "all" else (target_named(target_name),)
+    found = lint(read_text(file), targets, source=str(file))
+    if as_json:
+        click.echo(to_json(report.record(str(file), found)))
+    else:
+        for line in report.findings_lines(found):
+            click.echo(line)
+        show(report.verdict_table(found))
+        if found.program is not None:
+            click.echo()
+            show(report.selection_table(found))
+    return 0 if any(found.verdict(target) == "yes" for target in targets) else 1

@@ -1,0 +1,52 @@
+"""``syccl lint``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from syccl.program.msccl_xml import write_xml
+from tests.cli.run import run
+from tests.program.programs import ring_allreduce
+
+Capsys = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.xml").write_text(write_xml(ring_allreduce(3)))
+
+
+def test_verdicts_findings_and_sizes_are_told(capsys: Capsys) -> None:
+    result = run(capsys, "lint", "a.xml")
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.splitlines()
+    assert any(line.split()[:3] == ["msccl-executor-nccl", "yes", "0"] for line in lines)
+    assert any(line.split()[:2] == ["rccl", "no"] for line in lines)
+    assert any(line.startswith("error[type]: rank 0 tb 0") and line.endswith("(rccl)") for line in lines)
+    assert any("float16/bfloat16 (2B)" in line and "multiples of 6B" in line and "none" in line for line in lines)
+
+
+def test_a_runtime_that_cannot_use_the_file_is_1(capsys: Capsys) -> None:
+    assert run(capsys, "lint", "a.xml", "--target", "rccl").code == 1
+    assert run(capsys, "lint", "a.xml", "--target", "executor").code == 0
+
+
+def test_json_has_stable_names(capsys: Capsys) -> None:
+    record = json.loads(run(capsys, "lint", "a.xml", "--json").out)
+    assert list(record) == ["file", "collective", "ranks", "targets", "findings", "selected"]
+    assert record["targets"]["rccl"] == {"usable": False}
+    assert {"severity", "rule", "where", "message", "remedy", "targets"} == set(record["findings"][0])
+    assert {(one["element_bytes"], one["multiple_of_bytes"]) for one in record["selected"]} == {
+        (1, 3), (2, 6), (4, 12), (8, 24)
+    }  # fmt: skip
+
+
+def test_an_unknown_runtime_and_a_missing_file_are_input_errors(capsys: Capsys) -> None:
+    unknown = run(capsys, "lint", "a.xml", "--target", "nccl")
+    assert (unknown.code, unknown.out) == (3, "")
+    assert unknown.err.startswith("error: unknown target 'nccl'; choose one of msccl-executor-nccl")
+    assert run(capsys, "lint", "none.xml").code == 3
