@@ -17,7 +17,7 @@ from syccl.planning import Plan, Problem
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
 from syccl.simulate.cost import Protocol
-from syccl.simulate.schedule_time import schedule_time
+from syccl.simulate.schedule_time import ScheduleTime, schedule_time
 from syccl.solve.executor import ordered_results
 from syccl.stitch import stitch
 
@@ -31,6 +31,8 @@ _HOPS_LOWERED, _LONG = 24_000, 12_000
 keep the seconds down where there is no symmetry."""
 _TIMED = 3
 """Plans whose schedules are made and timed where no program is wanted."""
+_FAR = 1.02
+"""Nor those whose list schedule takes longer than the best by this factor: the exact time is hardly another one."""
 _HOPELESS = 1.5
 """Plans of few pieces are lowered while their schedules take no longer than this factor of the fastest."""
 _TOO_LONG = "every plan has too many steps"
@@ -48,6 +50,8 @@ class Choice:
         Name of the candidate that won.
     why
         One sentence that says why it did.
+    timed
+        When the transfers of the schedule run, where that was found out.
     """
 
     plan: Plan
@@ -56,6 +60,7 @@ class Choice:
     candidates: tuple[Candidate, ...]
     winner: str
     why: str
+    timed: ScheduleTime | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -75,18 +80,19 @@ class Rules:
 
 def best_schedule(problem: Problem, found: Sequence[Plan], clock: Clock) -> Choice:
     """Return the plan of the fastest schedule, without a program."""
-    timed: dict[int, tuple[Schedule, float]] = {}
+    timed: dict[int, tuple[Schedule, ScheduleTime]] = {}
     for i, plan in enumerate(found[:_TIMED]):
-        if i and clock.is_over():
+        if i and (clock.is_over() or plan.seconds > _FAR * found[0].seconds):
             break
         schedule = _scheduled(problem, plan)
-        timed[i] = schedule, schedule_time(schedule, size_bytes=problem.size_bytes).seconds
-    best = min(timed, key=lambda i: (timed[i][1], i))
+        timed[i] = schedule, schedule_time(schedule, size_bytes=problem.size_bytes)
+    best = min(timed, key=lambda i: (timed[i][1].seconds, i))
     candidates = tuple(
-        replace(_candidate(problem, plan), schedule_s=timed[i][1] if i in timed else None, won=i == best)
+        replace(_candidate(problem, plan), schedule_s=timed[i][1].seconds if i in timed else None, won=i == best)
         for i, plan in enumerate(found)
     )
-    return Choice(found[best], timed[best][0], None, candidates, found[best].name, why_schedule(candidates))
+    schedule, best_time = timed[best]
+    return Choice(found[best], schedule, None, candidates, found[best].name, why_schedule(candidates), best_time)
 
 
 def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress: Callable[[str], None]) -> Choice:

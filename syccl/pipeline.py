@@ -279,7 +279,7 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
     topology, protocol = problem.group.topology, protocol_named(options.protocol)
     progress("verifying")
     require_clean(verify_schedule(choice.schedule), "schedule")
-    timed = schedule_time(choice.schedule, size_bytes=options.size_bytes)
+    timed = choice.timed or schedule_time(choice.schedule, size_bytes=options.size_bytes)
     tree_bound_s = None if work.pricing is None else _tree_bound_s(problem, work.pricing, clock)
     program = program_time = None
     bottleneck = timed.bottleneck

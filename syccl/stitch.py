@@ -32,7 +32,11 @@ def stitch(op: Op, pieces: Sequence[Piece], quotient: Quotient, timed: Timed, *,
     demand, chunk, images = _chunks(op, pieces, quotient, root)
     sequence = sorted(range(len(rows.piece)), key=lambda i: (timing.start_s[i], i))
     routes: dict[tuple[int, ...], int] = {}
-    table = [routes.setdefault(quotient.route(rows.src[i], rows.dst[i]), len(routes)) for i in sequence]
+    arcs = list(zip(rows.src, rows.dst, strict=True))
+    number = {
+        arc: routes.setdefault(quotient.route(*arc), len(routes)) for arc in dict.fromkeys(arcs[i] for i in sequence)
+    }
+    table = [number[arcs[i]] for i in sequence]
     pick = np.array(sequence, dtype=np.int64)
     transfers = Transfers(
         chunk=np.array(chunk, dtype=np.int32)[np.array(rows.piece, dtype=np.int64)[pick]],

@@ -25,6 +25,8 @@ _COMBINE_ABOVE, _SOLVE_ABOVE = 1.01, 1.01
 """Gaps to the bound above which the integer program and the constraint program are asked."""
 _COMBINE_LONG_ABOVE = 1.045
 """The same for the integer program where plans are long: it mixes few pieces, which are worse among servers."""
+_ENOUGH, _NEAR = 0.003, 0.01
+"""Gaps to what is reachable below which, for a schedule alone, nothing else is sought, or not from other sources."""
 _EFFORT = 0.3
 """Deterministic time units of the constraint solver for one sub-demand."""
 
@@ -64,8 +66,10 @@ def find_plans(
         return Found(_ranked(found), solver)
     for plan in _from("routed trees", routed_plans(problem)):
         found.append(plan)
-        if is_over():
+        if is_over() or _is_within(problem, plan, _ENOUGH):
             break
+    if any(_is_within(problem, plan, _NEAR) for plan in found):
+        return Found(_ranked(found), solver)
     is_long, among_servers = problem.wants_many_rows, all(problem.ground.is_star)
     most = math.inf if is_long and among_servers else _COMBINE_LONG_ABOVE if is_long else _COMBINE_ABOVE
     if _gap(problem, found) > most and not is_over():
@@ -123,6 +127,11 @@ def _ranked(found: Sequence[Plan]) -> list[Plan]:
 def _gap(problem: Problem, found: Sequence[Plan]) -> float:
     """Return the time of the best plan over the bound."""
     return min(plan.seconds for plan in found) / problem.bound_s if problem.bound_s else 1.0
+
+
+def _is_within(problem: Problem, plan: Plan, gap: float) -> bool:
+    """Return whether a plan is so near to what is reachable that others are left; programs want more choice."""
+    return problem.most_hops is None and problem.gap(plan) <= gap
 
 
 def account(problem: Problem, winner: Plan, solver: Solver) -> dict[str, object]:

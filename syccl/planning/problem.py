@@ -23,9 +23,10 @@ LATENCY_RULES = 4.0
 
 _LATENCY_MATTERS = 50.0
 _PIECES_WANTED = 8
-ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 66_000, 32_000, 16_000
-"""Hops of the longest plan without much symmetry: of one that is no program, of an allreduce that is lowered, and of
-one whose trees are grown rank by rank because some island is no switch, or of which several shapes are lowered."""
+ROWS_OF_ROUNDS, ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 132_000, 66_000, 32_000, 16_000
+"""Hops of the longest plan without much symmetry: of one that uses its trees round after round, of one that is no
+program, of an allreduce that is lowered, and of
+one of which several shapes are lowered, or whose trees are grown rank by rank because some island is no switch."""
 BANDWIDTH_RULES = 20.0
 """Above this many latency bounds a bandwidth bound makes few pieces pointless."""
 _FEW_ROOTS, _VERY_FEW_ROOTS = 8, 2
@@ -105,6 +106,10 @@ class Problem:
         share = self.size_bytes if self.sums_everywhere else self.size_bytes / self.quotient.ranks
         return max(self.bound_s, self.unit_s_per_byte * share)
 
+    def gap(self, plan: Plan) -> float:
+        """Return how much longer a plan takes than what is reachable, relative to that."""
+        return plan.seconds / self.reachable_s - 1.0 if self.reachable_s else 0.0
+
     @property
     def is_short(self) -> bool:
         """Whether latency counts at this size: the bandwidth bound is below some latency bounds."""
@@ -147,6 +152,13 @@ class Problem:
         """Hops of the longest plan worth making."""
         if not self.wants_many_rows:
             return _ROWS_OF_PLAN
+        if self.most_hops is not None:
+            return self.longest_routed
+        return ROWS_OF_SCHEDULE if all(self.ground.is_star) else ROWS_OF_ROUNDS
+
+    @cached_property
+    def longest_routed(self) -> int:
+        """Hops of the longest plan whose trees are all routed one by one, where there is hardly any symmetry."""
         if not all(self.ground.is_star):
             return ROWS_OF_RANKS
         if self.most_hops is None:

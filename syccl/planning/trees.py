@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.clock import Clock
+from syccl.planning.growing import growing_plans
 from syccl.planning.problem import BANDWIDTH_RULES, FEW_PIECES, LATENCY_RULES, Plan, Problem, make_plan
 from syccl.sketch.combine import combine
 from syccl.sketch.ground import Ground
@@ -31,8 +31,8 @@ _ROWS_IN_ALL = 12_000
 _ROWS_ROUTED = 3_000
 """Hops of the longest plan whose trees are routed one by one."""
 _ROUTED_COUNTS = 3
-_ROWS_AT_FIRST, _CLOSE_ENOUGH = 12_000, 0.045
-"""Where no program is wanted, plans begin with so many hops and grow until a schedule is this near to the bound."""
+_NEAR = 0.01
+"""Gap to what is reachable below which, for a schedule alone, no other shape is tried for as many pieces."""
 _SOLVED_COUNTS = 2
 _COMBINED_COUNTS = 2
 _LARGEST_POOL = 150
@@ -42,7 +42,7 @@ _LARGEST_COMBINATION = 256
 def routed_plans(problem: Problem) -> Iterable[Plan]:
     """Yield plans of trees routed one by one, those of most pieces first; schedules alone grow as far as it pays."""
     if problem.wants_many_rows and problem.most_hops is None:
-        yield from _growing_plans(problem)
+        yield from growing_plans(problem, _routed_plan)
         return
     budget = 3 * problem.longest_plan if problem.wants_many_rows else _ROWS_IN_ALL
     for count in _routed_counts(problem):
@@ -50,31 +50,10 @@ def routed_plans(problem: Problem) -> Iterable[Plan]:
             if not _is_worth(problem, ground, count, shape) or (problem.rows(count) > budget and count > 1):
                 continue
             budget -= problem.rows(count)
-            yield _routed_plan(problem, ground, count, shape)
-
-
-def _growing_plans(problem: Problem) -> Iterable[Plan]:
-    """Yield plans of more and more pieces until one is near the bound; what is missing shrinks as pieces do.
-
-    The shape that was best with few pieces is kept.
-    """
-    counts = [count for count in problem.piece_counts if problem.rows(count) >= _ROWS_AT_FIRST]
-    counts = counts or [problem.piece_counts[-1]]
-    turns = problem.sums_everywhere and problem.joins_servers
-    ways = list(itertools.product(problem.grounds, (Shape(), Shape(by_turns=True)) if turns else (Shape(),)))
-    position = 0
-    while position < len(counts):
-        gaps: list[float] = []
-        for ground, shape in ways:
-            if min(gaps, default=math.inf) > _CLOSE_ENOUGH:
-                plan = _routed_plan(problem, ground, counts[position], shape)
-                gaps.append(plan.seconds / problem.reachable_s - 1.0)
-                yield plan
-        gap = min(gaps)
-        ways = [ways[gaps.index(gap)]]
-        if gap <= _CLOSE_ENOUGH or position == len(counts) - 1:
-            return
-        position = min(len(counts) - 1, position + max(1, round(math.log2(gap / _CLOSE_ENOUGH))))
+            plan = _routed_plan(problem, ground, count, shape)
+            yield plan
+            if problem.most_hops is None and problem.gap(plan) <= _NEAR:
+                break
 
 
 def _routed_plan(problem: Problem, ground: Ground, count: int, shape: Shape) -> Plan:

@@ -9,6 +9,7 @@ compressed by symmetry is timed in the quotient: one row for each orbit of trans
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -208,7 +209,11 @@ def _run(
         Of a whole chunk in each row.
     """
     clock, copies, unit = places.clock.tolist(), places.copies.tolist(), unit_s.tolist()
-    paths = [[clock[link] for link in route] for route in schedule.routes]
+    # What one whole chunk takes on each clock of a route.
+    paths = [
+        [(link, count * copies[link] * unit[link]) for link, count in Counter(clock[link] for link in route).items()]
+        for route in schedule.routes
+    ]
     route, latency = schedule.transfers.route.tolist(), schedule.route_latencies_s.tolist()
     part = share.tolist()
     own, first, last = arrivals.own.tolist(), arrivals.first.tolist(), arrivals.last.tolist()
@@ -216,12 +221,10 @@ def _run(
     free, busy = [0.0] * len(unit), [0.0] * len(unit)
     start, finish = [0.0] * len(route), [0.0] * len(route)
     for rows in _batches(schedule.transfers.order):
-        passes: dict[int, float] = {}
-        for row in rows:
-            for link in paths[route[row]]:
-                passes[link] = passes.get(link, 0.0) + part[row]
-        takes = {link: count * copies[link] * unit[link] for link, count in passes.items()}
-        begin = max((free[link] for link in takes), default=0.0)
+        takes = _together([(paths[route[row]], part[row]) for row in rows])
+        begin = 0.0
+        for link in takes:
+            begin = max(begin, free[link])
         for row in rows:
             if last[row] > first[row]:
                 begin = max(begin, *arrived[first[row] : last[row]])
@@ -230,7 +233,18 @@ def _run(
             busy[link] += seconds
         for row in rows:
             start[row] = begin
-            end = begin + latency[route[row]] + max([takes[link] for link in paths[route[row]]], default=0.0)
+            end = begin + latency[route[row]] + max([takes[link] for link, _ in paths[route[row]]], default=0.0)
             finish[row] = end
             arrived[own[row]] = max(arrived[own[row]], end)
     return np.array(start), np.array(finish), np.array(busy)
+
+
+def _together(rows: list[tuple[list[tuple[int, float]], float]]) -> dict[int, float]:
+    """Return the seconds that rows which start together take on each clock, given their paths and shares of a chunk."""
+    if len(rows) == 1 and rows[0][1] == 1.0:
+        return dict(rows[0][0])
+    takes: dict[int, float] = {}
+    for path, part in rows:
+        for link, seconds in path:
+            takes[link] = takes.get(link, 0.0) + seconds * part
+    return takes

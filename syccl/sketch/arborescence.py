@@ -143,7 +143,9 @@ def _merge(cycle: list[int], rows: list[Floats], targets: list[Ints], top: NDArr
     best = stacked.argmin(axis=0)
     columns = np.arange(len(top))
     row = stacked[best, columns]
-    within = np.isin(top, cycle)
+    is_within = np.zeros(len(rows), dtype=np.bool_)
+    is_within[cycle] = True
+    within = is_within[top]
     row[within] = np.inf
     top[within] = len(rows)
     rows.append(row)

@@ -7,6 +7,7 @@ result is there after its last resource is released plus its latency.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -32,6 +33,15 @@ class JobShop:
     uses: Sequence[Sequence[tuple[int, float]]]
     latency_s: Sequence[float]
     after: Sequence[Sequence[int]]
+
+    @property
+    def busiest_s(self) -> float:
+        """Seconds that all jobs together occupy the busiest resource."""
+        left: dict[int, float] = defaultdict(float)
+        for uses in self.uses:
+            for resource, seconds in uses:
+                left[resource] += seconds
+        return max(left.values(), default=0.0)
 
     def duration_s(self, job: int) -> float:
         """Return seconds from start to arrival."""

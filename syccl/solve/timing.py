@@ -21,10 +21,12 @@ CROWDED_WEIGHT = (0.0, 0.05, 0.2)
 """The same in multiples of the busiest link's time, where the transfer with the busier link goes first."""
 _RULES = (*((weight, False) for weight in PIECE_ORDER_WEIGHT), *((weight, True) for weight in CROWDED_WEIGHT))
 _MANY_JOBS = 6_000
-_RULES_FOR_MANY = ((0.0, True), (0.5, True), (0.05, True), (0.0, False))
+_RULES_FOR_MANY = ((0.5, True), (0.05, True), (0.0, True), (0.0, False))
 """With more jobs than this only these rules are tried."""
 _GOOD_ENOUGH = 1.01
 """Nor are more rules tried of so many jobs when a schedule takes no longer than this, over the busiest link's time."""
+_OPTIMAL = 1.0005
+"""Nor of fewer jobs when it takes no longer than this, over the busiest link's time and the longest chain of jobs."""
 
 
 @dataclass(frozen=True)
@@ -133,12 +135,13 @@ def time_pieces(pieces: Sequence[Piece], quotient: Quotient, chunk_bytes: float)
 
 def _best_timing(rows: Rows, shop: JobShop, pieces: int, rules: Sequence[tuple[float, bool]]) -> Timing:
     tail = tails(shop)
-    busiest_s = _busiest_s(shop)
+    busiest_s = shop.busiest_s
     longest = {False: max(tail, default=0.0), True: busiest_s}
+    least_s = max(longest.values())
     # Sums alone are copies backwards in time: there the mirror image is as good a start as any.
     best = mirrored_schedule(shop) if rows.reduce and all(rows.reduce) else Timing([], math.inf)
     for weight, crowded_first in rules:
-        if len(tail) > _MANY_JOBS and best.makespan_s <= busiest_s * _GOOD_ENOUGH:
+        if best.makespan_s <= (busiest_s * _GOOD_ENOUGH if len(tail) > _MANY_JOBS else least_s * _OPTIMAL):
             break
         each = weight * longest[crowded_first] / max(1, pieces)
         priority = [t - each * piece for t, piece in zip(tail, rows.piece, strict=True)]
@@ -146,12 +149,3 @@ def _best_timing(rows: Rows, shop: JobShop, pieces: int, rules: Sequence[tuple[f
         if timing.makespan_s < best.makespan_s or not best.start_s:
             best = timing
     return best
-
-
-def _busiest_s(shop: JobShop) -> float:
-    """Return the time of the busiest resource."""
-    left: dict[int, float] = defaultdict(float)
-    for uses in shop.uses:
-        for resource, seconds in uses:
-            left[resource] += seconds
-    return max(left.values(), default=0.0)
