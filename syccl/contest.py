@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +12,7 @@ from syccl.baselines.lanes import Laned
 from syccl.candidates import BASELINE, Candidate, Lowering, why_program, why_schedule
 from syccl.clock import Clock
 from syccl.errors import GaveUpError
-from syccl.lowering.lower import Lowered, lower, wirings
+from syccl.lowering.lower import Lowered, lower, lowerings
 from syccl.planning import Plan, Problem
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
@@ -207,20 +207,15 @@ def _lowerings(problem: Problem, rules: Rules, plan: Plan) -> tuple[Lowered | No
     best: Lowered | None = None
     tried: list[Lowering] = []
     target, size = rules.target, problem.size_bytes
-    queue = deque(wirings(schedule, rules.protocol, target, size_bytes=size, about_s=plan.seconds))
-    while queue and (best is None or not rules.clock.is_over()):
-        wiring = queue.popleft()
-        lowered = lower(schedule, wiring, rules.protocol, target, size_bytes=size)
-        if lowered is None and best is None and not queue and 2 * wiring.channels <= target.channels:
-            # More channels hold more messages under way, so that those of an exchange do not block each other.
-            queue.append(replace(wiring, channels=2 * wiring.channels))
+    ways = lowerings(schedule, rules.protocol, target, size_bytes=size, about_s=plan.seconds)
+    for wiring, lowered in ways:
         channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
         seconds = None if lowered is None else lowered.seconds
         limit = "deadlock in the dry run" if lowered is None else lowered.excess
         tried.append(Lowering(channels, seconds, limit))
         if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
             best = lowered
-        if best is not None and _hops(plan) > _LONG:
+        if best is not None and (_hops(plan) > _LONG or rules.clock.is_over()):
             break
     exact = schedule_time(schedule, size_bytes=size).seconds
     return best, replace(_candidate(problem, plan), schedule_s=exact, lowerings=tuple(tried))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from syccl.baselines import baseline_lanes, baseline_times
@@ -14,15 +13,12 @@ from syccl.clock import Clock
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
 from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
-from syccl.errors import GaveUpError, InputError, InternalError
-from syccl.findings import Finding
-from syccl.lowering.lower import program_of
+from syccl.errors import GaveUpError, InputError
+from syccl.lowering.finish import finished, program_name, require_clean
 from syccl.planning import Found, Problem, account, find_plans, hurried
 from syccl.prepare import Prepared, prepare
 from syccl.program import Program
-from syccl.program.selection import addressed
 from syccl.program.targets import EXECUTOR, Target
-from syccl.program.verify import verify_program
 from syccl.schedule import Schedule
 from syccl.schedule.verify import verify_schedule
 from syccl.simulate.cost import protocol_named
@@ -36,7 +32,6 @@ from syccl.topology import Topology
 LARGEST_DEFAULT_PROGRAM = 128
 """Above this many ranks no program is made unless asked for: its file would have millions of steps."""
 
-_LONGEST_NAME = 63
 _GOOD_PROOF = 0.99
 _GAIN = 1.001
 _EXTENSIONS_S = (0.5, 2.0, 8.0)
@@ -284,11 +279,8 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
     program = program_time = None
     bottleneck = timed.bottleneck
     if choice.lowered is not None:
-        program = program_of(choice.lowered, protocol, name=program_name(problem.op, topology))
-        require_clean(verify_program(program, size_bytes=options.size_bytes), "program")
-        # The first runtime sets aside scratch for the largest size that a file allows.
-        last_bytes = None if options.target.includes_end else options.size_bytes
-        program = addressed(program, options.target, last_bytes=last_bytes)
+        name = program_name(problem.op, topology)
+        program = finished(choice.lowered, protocol, name=name, size_bytes=options.size_bytes)
         symmetry = choice.schedule.symmetry
         group = problem.group if symmetry is None else symmetry.group
         simulated = simulate_program(program, topology, size_bytes=options.size_bytes, group=group)
@@ -309,24 +301,6 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
         synthesis_s=clock.spent_s(),
         hit_time_limit=clock.hit,
     )
-
-
-def program_name(op: Op, topology: Topology) -> str:
-    """Return a name that every runtime's parser reads, whatever the topology is called."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{op.name}.{topology.name}")
-    return plain[:_LONGEST_NAME]
-
-
-def require_clean(findings: Sequence[Finding], what: str) -> None:
-    """Raise unless there is nothing to find; what is a warning in foreign files is an error in our own.
-
-    That a file does not say its root is true of every runtime file.
-    """
-    wrong = [finding for finding in findings if finding.severity != "note" and finding.rule != "root"]
-    if wrong:
-        first = wrong[0]
-        msg = f"the {what} made here is wrong ({len(wrong)} findings): {first.rule} at {first.where}: {first.message}"
-        raise InternalError(msg)
 
 
 def _tree_bound_s(problem: Problem, pricing: Pricing, clock: Clock) -> float:

@@ -10,7 +10,8 @@ from syccl.clock import Clock
 from syccl.collective import Matrix
 from syccl.collective.datatypes import element_bytes
 from syccl.errors import InfeasibleError
-from syccl.pipeline import Options, Synthesis, require_clean
+from syccl.lowering.finish import require_clean
+from syccl.pipeline import Options, Synthesis
 from syccl.planning.matrix import MatrixPlan, matrix_plans, matrix_schedule
 from syccl.planning.uniform import is_uniform, uniform_plans
 from syccl.schedule.verify import verify_schedule

@@ -23,6 +23,8 @@ VERBS = {
     "bound": "syccl.cli.bound",
     "verify": "syccl.cli.verify",
     "lint": "syccl.cli.lint",
+    "lower": "syccl.cli.lower",
+    "lift": "syccl.cli.lift",
     "simulate": "syccl.cli.simulate",
     "topo": "syccl.cli.topo",
 }

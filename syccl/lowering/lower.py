@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from syccl.collective import ALL
+from syccl.errors import GaveUpError
 from syccl.lowering.emit import Form, dependencies, emit, operands, plain_steps
 from syccl.lowering.machine import machine_of
 from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
@@ -20,6 +21,7 @@ from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol, chunk_loop
 from syccl.simulate.dry_run import dry_run
 from syccl.simulate.engine import run_static
 from syccl.simulate.machine import DryRun, recorded
+from syccl.simulate.schedule_time import schedule_time
 
 _SPARE = 1.2
 """Channels are counted so that one fifth of a thread block's rate is left over."""
@@ -70,6 +72,50 @@ def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target
     if done.stuck:
         return None
     return Lowered(schedule, wiring, tasks, run, done.seconds, target, _excess(schedule, tasks, run, target))
+
+
+def lowerings(
+    schedule: Schedule, protocol: Protocol, target: Target, *, size_bytes: int, about_s: float
+) -> Iterator[tuple[Wiring, Lowered | None]]:
+    """Yield the schedule lowered with each wiring worth trying; None is one that ends in a deadlock in the dry run.
+
+    Where all do, more channels are tried: they hold more messages under way, so that those of an exchange do not block
+    each other.
+
+    Parameters
+    ----------
+    about_s
+        As for `wirings`.
+    """
+    queue = deque(wirings(schedule, protocol, target, size_bytes=size_bytes, about_s=about_s))
+    any_fits = False
+    while queue:
+        wiring = queue.popleft()
+        lowered = lower(schedule, wiring, protocol, target, size_bytes=size_bytes)
+        any_fits |= lowered is not None and lowered.excess is None
+        if lowered is None and not any_fits and not queue and 2 * wiring.channels <= target.channels:
+            queue.append(replace(wiring, channels=2 * wiring.channels))
+        yield wiring, lowered
+
+
+def fastest(schedule: Schedule, protocol: Protocol, target: Target, *, size_bytes: int) -> Lowered:
+    """Return the fastest program of a schedule that fits a runtime.
+
+    Raises
+    ------
+    GaveUpError
+        When none does; it names the limit that the last one tried breaks.
+    """
+    about_s = schedule_time(schedule, size_bytes=size_bytes).seconds
+    limit, fitting = "", []
+    for _, lowered in lowerings(schedule, protocol, target, size_bytes=size_bytes, about_s=about_s):
+        limit = "it deadlocks in the dry run" if lowered is None else lowered.excess or limit
+        if lowered is not None and lowered.excess is None:
+            fitting.append(lowered)
+    if not fitting:
+        msg = f"no program of this schedule fits {target.name}: {limit}; synthesize one for it: syccl synth --target"
+        raise GaveUpError(msg)
+    return min(fitting, key=lambda lowered: lowered.seconds)
 
 
 def wirings(

@@ -51,6 +51,8 @@ class Flow:
     """The memory after an execution and the parts that went wrong in it."""
 
     memory: list[int]
+    messages: list[int]
+    """What every part sends, UNSET for the others."""
     unset: list[int] = field(default_factory=list)
     """Parts that read what was never written."""
     clashes: list[tuple[int, int, int]] = field(default_factory=list)
@@ -68,11 +70,10 @@ def run(program: Program, where: Memory, operands: Operands, order: list[int]) -
         All parts of one chunk each, in a legal order.
     """
     values = Values(program)
-    result = Flow(_initial(program, where, values))
-    memory, unset, added = result.memory, result.unset, _adder(result, values.chunk_mask)
     kinds = np.where(operands.active, operands.table.type[operands.parts.step], _IDLE).tolist()
     source, target, takes = operands.source.tolist(), operands.target.tolist(), operands.parts.takes.tolist()
-    messages = [UNSET] * len(kinds)
+    result = Flow(_initial(program, where, values), messages=[UNSET] * len(kinds))
+    memory, messages, unset, added = result.memory, result.messages, result.unset, _adder(result, values.chunk_mask)
     for part in order:
         kind = kinds[part]
         if kind == _RECV:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from syccl.errors import FindingsError, InputError
 from syccl.program import Program
-from syccl.simulate.cost import Protocol, chunk_loop, protocol_named
+from syccl.simulate.cost import Loop, Protocol, chunk_loop, protocol_named
 from syccl.simulate.engine import run_static
+from syccl.simulate.machine import Run
 from syccl.simulate.program_machine import ProgramMachine, program_machine
 from syccl.simulate.program_quotient import Blocks, Quotient, blocks_of, program_quotient, trivial_quotient
 from syccl.symmetry import Group
@@ -73,10 +74,7 @@ class ProgramTimer:
             raise InputError(msg)
         protocol = protocol or protocol_named(self.program.protocol)
         loop = chunk_loop(size_bytes / self.program.chunks, protocol)
-        made = program_machine(self.table, self.topology, self.quotient, loop=loop, protocol=protocol)
-        run = run_static(made.machine, iterations=loop.iterations)
-        if run.stuck:
-            raise FindingsError(_deadlock(made, self.table, stuck=run.stuck, size_bytes=size_bytes))
+        made, run = self.run(size_bytes, loop, protocol)
         link_bytes = made.link_bytes * loop.iterations
         busy = link_bytes / self.topology.link_rates
         return ProgramTime(
@@ -87,6 +85,14 @@ class ProgramTimer:
             iterations=loop.iterations,
             quotient=self.in_quotient,
         )
+
+    def run(self, size_bytes: int, loop: Loop, protocol: Protocol) -> tuple[ProgramMachine, Run]:
+        """Return the machine of one iteration and what happens in all of them; FindingsError when it deadlocks."""
+        made = program_machine(self.table, self.topology, self.quotient, loop=loop, protocol=protocol)
+        run = run_static(made.machine, iterations=loop.iterations)
+        if run.stuck:
+            raise FindingsError(_deadlock(made, self.table, stuck=run.stuck, size_bytes=size_bytes))
+        return made, run
 
 
 def simulate_program(

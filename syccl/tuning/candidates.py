@@ -9,8 +9,9 @@ from functools import partial
 from syccl.clock import Clock
 from syccl.collective.datatypes import element_bytes
 from syccl.errors import FindingsError, GaveUpError
+from syccl.lowering.finish import program_name
 from syccl.lowering.lower import Lowered, program_of
-from syccl.pipeline import Options, program_name, solve
+from syccl.pipeline import Options, solve
 from syccl.prepare import Prepared
 from syccl.program import Program
 from syccl.simulate.cost import protocol_named

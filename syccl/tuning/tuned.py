@@ -9,7 +9,8 @@ from functools import partial
 from syccl.clock import Clock
 from syccl.collective import Op
 from syccl.errors import GaveUpError, InputError
-from syccl.pipeline import LARGEST_DEFAULT_PROGRAM, Options, require_clean
+from syccl.lowering.finish import require_clean
+from syccl.pipeline import LARGEST_DEFAULT_PROGRAM, Options
 from syccl.prepare import Prepared, prepare
 from syccl.program.msccl_xml import write_xml
 from syccl.program.selection import Selection, addressed
