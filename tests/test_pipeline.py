@@ -10,6 +10,7 @@ from syccl import pipeline
 from syccl.collective import OPS
 from syccl.errors import InputError, InternalError
 from syccl.findings import Finding
+from syccl.lowering import finish
 from syccl.pipeline import Options, Synthesis, synthesize
 from syccl.program.msccl_xml import read_xml, write_xml
 from syccl.program.replay import replay_findings
@@ -160,10 +161,10 @@ def test_progress_is_told_step_by_step() -> None:
     assert told[-2:] == ["comparing with rings and trees", "verifying"]
 
 
-@pytest.mark.parametrize("checker", ["verify_schedule", "verify_program"])
-def test_a_result_that_is_wrong_is_never_handed_out(monkeypatch: pytest.MonkeyPatch, checker: str) -> None:
+@pytest.mark.parametrize(("module", "checker"), [(pipeline, "verify_schedule"), (finish, "verify_program")])
+def test_a_result_that_is_wrong_is_never_handed_out(monkeypatch: pytest.MonkeyPatch, module: Any, checker: str) -> None:
     wrong = Finding("error", "holds", "transfer 3", "made up")
-    monkeypatch.setattr(pipeline, checker, lambda *_, **__: (wrong,))
+    monkeypatch.setattr(module, checker, lambda *_, **__: (wrong,))
     with pytest.raises(InternalError, match=r"made here is wrong \(1 findings\): holds at transfer 3: made up"):
         made(ring(3), "allgather", 3 << 10)
 
