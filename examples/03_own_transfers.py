@@ -9,9 +9,9 @@ import numpy as np
 
 from syccl.collective import Demand, op_named
 from syccl.lowering.lower import lower, program_of
-from syccl.lowering.targets import EXECUTOR
 from syccl.lowering.tasks import Wiring
 from syccl.program.msccl_xml import write_xml
+from syccl.program.targets import EXECUTOR
 from syccl.program.verify import verify_program
 from syccl.schedule import Schedule, Transfers
 from syccl.schedule.verify import verify_schedule

@@ -204,21 +204,37 @@ def _scheduled(problem: Problem, plan: Plan) -> Schedule:
 def _lowerings(problem: Problem, rules: Rules, plan: Plan) -> tuple[Lowered | None, Candidate]:
     """Return the fastest program of a plan within the limits of the runtime, and all that was tried."""
     schedule = _scheduled(problem, plan)
+    only_one = _hops(plan) > _LONG
+    best, tried = best_lowering(schedule, rules, size_bytes=problem.size_bytes, about_s=plan.seconds, only_one=only_one)
+    exact = schedule_time(schedule, size_bytes=problem.size_bytes).seconds
+    return best, replace(_candidate(problem, plan), schedule_s=exact, lowerings=tried)
+
+
+def best_lowering(
+    schedule: Schedule, rules: Rules, *, size_bytes: int, about_s: float, only_one: bool
+) -> tuple[Lowered | None, tuple[Lowering, ...]]:
+    """Return the fastest program of a schedule within the limits of the runtime, and all that was tried.
+
+    Parameters
+    ----------
+    about_s
+        Estimate of the whole time in seconds.
+    only_one
+        Whether the first wiring that fits is enough.
+    """
     best: Lowered | None = None
     tried: list[Lowering] = []
-    target, size = rules.target, problem.size_bytes
-    ways = lowerings(schedule, rules.protocol, target, size_bytes=size, about_s=plan.seconds)
-    for wiring, lowered in ways:
+    target = rules.target
+    for wiring, lowered in lowerings(schedule, rules.protocol, target, size_bytes=size_bytes, about_s=about_s):
         channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
         seconds = None if lowered is None else lowered.seconds
         limit = "deadlock in the dry run" if lowered is None else lowered.excess
         tried.append(Lowering(channels, seconds, limit))
         if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
             best = lowered
-        if best is not None and (_hops(plan) > _LONG or rules.clock.is_over()):
+        if best is not None and (only_one or rules.clock.is_over()):
             break
-    exact = schedule_time(schedule, size_bytes=size).seconds
-    return best, replace(_candidate(problem, plan), schedule_s=exact, lowerings=tuple(tried))
+    return best, tuple(tried)
 
 
 def _left_out(problem: Problem, plan: Plan) -> Candidate:

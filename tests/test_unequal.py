@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from syccl.bounds.matrix import matrix_bound
 from syccl.collective import Matrix, op_named
 from syccl.errors import InputError
+from syccl.findings import errors
 from syccl.pipeline import Options, synthesize
+from syccl.program import StepType
+from syccl.program.msccl_xml import read_xml, write_xml
+from syccl.program.replay import replay_findings
+from syccl.program.targets import EXECUTOR, MSCCL, RCCL
+from syccl.program.unequal import program_for
+from syccl.program.verify import verify_program
 from syccl.schedule import Transfers
 from syccl.schedule.json_file import read_json, write_json
 from syccl.schedule.transform import relabel, reverse
@@ -66,6 +73,46 @@ def test_every_altered_transfer_is_noticed(matrix, seed):
         column[row] = (column[row] + 1 + rng.integers(max(1, limit - 1))) % limit
         changed = replace(schedule, transfers=replace(rows, **{name: column}))
         assert column[row] == getattr(rows, name)[row] or verify_schedule(changed)
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+@settings(max_examples=4)
+@given(matrix=MATRICES.filter(lambda matrix: matrix.size_bytes), seed=st.integers(0, 2**16))
+def test_programs_move_the_matrix_on_real_numbers(name, matrix, seed):
+    topology = TOPOLOGIES[name]
+    for target in (EXECUTOR, MSCCL, RCCL):
+        made = synthesize_matrix(topology, matrix, Options(matrix.size_bytes, want_program=True, target=target))
+        assert made.program_time_s * ROUNDING >= made.bound.seconds
+        read = read_xml(write_xml(made.program, target), source="made")
+        told, found = program_for(read, matrix, source="matrix")
+        assert found == ()
+        assert not errors(verify_program(told, size_bytes=matrix.size_bytes))
+        for most in (1, 71):
+            assert replay_findings(told, seed=seed, chunks_per_message=most) == ()
+
+
+@settings(max_examples=6)
+@given(matrix=MATRICES.filter(lambda matrix: matrix.size_bytes), seed=st.integers(0, 2**16))
+def test_every_altered_step_is_noticed(matrix, seed):
+    program = synthesize_matrix(TOPOLOGIES["torus"], matrix, Options(matrix.size_bytes, want_program=True)).program
+    places = [(r, b, s) for r in program.ranks for b in r.blocks for s in b.steps if s.type is not StepType.NOP]
+    rank, block, step = places[seed % len(places)]
+    name = "src" if step.type is StepType.SEND else "dst"
+    used = getattr(step, name)
+    other = step._replace(**{name: used._replace(offset=used.offset + 1)})
+    steps = tuple(other if one is step else one for one in block.steps)
+    blocks = tuple(replace(one, steps=steps) if one is block else one for one in rank.blocks)
+    ranks = tuple(replace(one, blocks=blocks) if one is rank else one for one in program.ranks)
+    assert errors(verify_program(replace(program, ranks=ranks)))
+
+
+def test_programs_take_about_as_long_as_schedules():
+    rng = np.random.default_rng(3)
+    topology = load_topology("a100x16")
+    table = rng.integers(0, 9, (16, 16)) ** 2 * (1 << 18)
+    matrix = Matrix(tuple(map(tuple, table.tolist())))
+    made = synthesize_matrix(topology, matrix, Options(matrix.size_bytes, want_program=True))
+    assert made.program_time_s <= 1.08 * made.bound.seconds
 
 
 @settings(max_examples=4)

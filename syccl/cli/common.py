@@ -249,7 +249,7 @@ def read_target(name: str, op: Op) -> Target:
     from syccl.program.targets import target_named
 
     target = target_named(name)
-    if target.spelling(op.name) is None and op.name != "alltoallv":
+    if target.spelling(op.name) is None:
         msg = f"{target.name} knows no {op.name}; choose another --target"
         raise InputError(msg)
     return target

@@ -62,6 +62,7 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.cli.common import read_protocol, read_size, read_target
     from syccl.cli.files import describe_plan, read_plan
     from syccl.cli.lift import wrong_in
+    from syccl.cli.matrices import own_size
     from syccl.cli.outputs import PROGRAM, checked_output, write_all
     from syccl.program.msccl_xml import write_xml
     from syccl.report import lowering as report
@@ -74,7 +75,7 @@ def command(  # noqa: PLR0913  one parameter an option
         show_findings(str(file), describe_plan(read.plan), findings, as_json=as_json)
         return 1
     schedule = _schedule(read, topo, size_bytes)
-    target = read_target(target_name, schedule.demand.op)
+    target, size_bytes = read_target(target_name, schedule.demand.op), own_size(schedule, size_bytes)
     path = output or file.with_name(f"{file.stem}.{target.name}{PROGRAM}")
     checked_output(path, suffixes=(PROGRAM,), force=force)
     made = _lowered(schedule, size_bytes=size_bytes, options=(protocol, target_name, datatype), path=path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,8 @@ from syccl.errors import InputError
 if TYPE_CHECKING:
     from syccl.collective import Demand, Matrix, Op
     from syccl.findings import Finding
+    from syccl.program import Program
+    from syccl.schedule import Schedule
     from syccl.topology import Topology
 
 UNITS = ("bytes", "elements")
@@ -97,6 +98,33 @@ def refuse_size(why: str) -> None:
         raise InputError(msg)
 
 
+def with_matrix(
+    plan: Program | Schedule, matrix: Matrix, *, source: str
+) -> tuple[Program | Schedule, tuple[Finding, ...]]:
+    """Return a program or schedule with what a matrix says about it, and where it moves something else.
+
+    Raises
+    ------
+    InputError
+        When it is for another collective or number of ranks.
+    """
+    from syccl.program import Program
+    from syccl.program.unequal import program_for
+
+    if isinstance(plan, Program):
+        return program_for(plan, matrix, source=source)
+    return plan, matrix_findings(plan.demand, matrix, source=source)
+
+
+def own_size(plan: Program | Schedule, size_bytes: int) -> int:
+    """Return the size of a schedule whose chunks have sizes of their own; else the size asked for."""
+    from syccl.program import Program
+
+    if isinstance(plan, Program) or not plan.demand.is_unequal or size_is_given():
+        return size_bytes
+    return plan.demand.own_size_bytes
+
+
 def matrix_findings(demand: Demand, matrix: Matrix, *, source: str) -> tuple[Finding, ...]:
     """Return where the chunks of a schedule are not what a matrix asks for.
 
@@ -118,15 +146,3 @@ def matrix_findings(demand: Demand, matrix: Matrix, *, source: str) -> tuple[Fin
         for v, (moved, wanted) in enumerate(zip(row, wanted_row, strict=True))
         if moved != wanted
     )
-
-
-def no_program(matrix: Matrix) -> InputError:
-    """Return the error that tells why an alltoallv has no program, and what to do."""
-    common = math.gcd(*(entry for row in matrix.rows for entry in row))
-    chunks = matrix.size_bytes // common if common else 0
-    msg = (
-        "alltoallv has no .xml: runtimes choose a file by one count that is the same for all pairs of ranks. The "
-        f"entries have {common} bytes as their largest common divisor, {chunks} chunks in the largest buffer. Write "
-        "the schedule (-o FILE.json), or pad the entries to one size and ask for alltoall"
-    )
-    return InputError(msg)

@@ -12,7 +12,6 @@ from syccl.cli.matrices import matrix_option, unit_option
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
-    from syccl.collective import Matrix
     from syccl.findings import Finding
     from syccl.program import Program
     from syccl.report.simulation import Timing
@@ -44,7 +43,9 @@ def command(
     as verify lists it, and the exit code is 1.
     """
     from syccl.cli.files import describe_plan, read_plan
-    from syccl.cli.matrices import load_matrix
+    from syccl.cli.matrices import load_matrix, own_size, refuse_size, with_matrix
+    from syccl.findings import errors
+    from syccl.program import Program
     from syccl.report.simulation import simulation_record, simulation_table
     from syccl.report.synthesis import to_json
     from syccl.units import parse_size
@@ -52,10 +53,14 @@ def command(
     size_bytes = parse_size(size)
     plan = read_plan(file).plan
     what = describe_plan(plan)
-    timing: Timing | tuple[Finding, ...] = ()
+    found: tuple[Finding, ...] = ()
     if matrix_file is not None:
-        timing = _check_matrix(plan, matrix_file, load_matrix(matrix_file, matrix_unit, datatype))
-    timing = timing or _time(plan, topo, _own_size(plan, size_bytes))
+        matrix = load_matrix(matrix_file, matrix_unit, datatype)
+        plan, found = with_matrix(plan, matrix, source=str(matrix_file))
+        if isinstance(plan, Program):
+            refuse_size("the matrix says how much there is to move")
+            size_bytes = matrix.size_bytes
+    timing = found if errors(found) else _time(plan, topo, own_size(plan, size_bytes))
     if isinstance(timing, tuple):
         show_findings(str(file), what, timing, as_json=as_json)
         return 1
@@ -64,26 +69,6 @@ def command(
     else:
         show(simulation_table(str(file), what, timing))
     return 0
-
-
-def _check_matrix(plan: Program | Schedule, path: Path, matrix: Matrix) -> tuple[Finding, ...]:
-    from syccl.cli.matrices import matrix_findings
-    from syccl.program import Program
-
-    if isinstance(plan, Program):
-        msg = "--matrix is for schedules of alltoallv in JSON, not for programs"
-        raise InputError(msg)
-    return matrix_findings(plan.demand, matrix, source=str(path))
-
-
-def _own_size(plan: Program | Schedule, size_bytes: int) -> int:
-    """Return the size of a schedule whose chunks have sizes of their own; else the size asked for."""
-    from syccl.cli.matrices import size_is_given
-    from syccl.program import Program
-
-    if isinstance(plan, Program) or not plan.demand.is_unequal or size_is_given():
-        return size_bytes
-    return plan.demand.own_size_bytes
 
 
 def _time(plan: Program | Schedule, topo: str | None, size_bytes: int) -> Timing | tuple[Finding, ...]:

@@ -93,7 +93,7 @@ def command(  # noqa: PLR0913  one parameter an option
 
     clock = Clock(time_limit)  # The imports below count.
     from syccl.cli.common import check_root, open_store, read_cluster, read_protocol, read_size, read_target
-    from syccl.cli.matrices import asked_matrix, no_program
+    from syccl.cli.matrices import asked_matrix
     from syccl.cli.outputs import PROGRAM, checked_outputs
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
@@ -106,8 +106,6 @@ def command(  # noqa: PLR0913  one parameter an option
     matrix = asked_matrix(op, matrix_file, matrix_unit, datatype=datatype, topology=topology)
     size_bytes = size_bytes if matrix is None else matrix.size_bytes
     paths = outputs or (_default(topology, op, root, size_bytes),)
-    if matrix is not None and any(path.suffix == PROGRAM for path in paths):
-        raise no_program(matrix)
     checked_outputs(paths, force=force)
 
     from syccl.cli.progress import Progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,9 @@ import click
 
 from syccl.cli.common import datatype_option, json_option, show_findings
 from syccl.cli.matrices import matrix_option, unit_option
-from syccl.errors import InputError
 
 if TYPE_CHECKING:
     from syccl.cli.files import PlanFile
-    from syccl.collective import Matrix
     from syccl.findings import Finding
 
 
@@ -31,13 +30,14 @@ def command(
 
     Or FILE is the proof of a lower bound that `syccl bound --certificate` wrote: its claim is checked in exact numbers.
 
-    With --matrix, a schedule of alltoallv must move what the matrix says.
+    With --matrix, a schedule or program of alltoallv must move what the matrix says. The file of a program does not say
+    it: without a matrix its result is not checked.
 
     Nothing is known but what the file says. Findings go to standard output, one a line; the exit code is 1 when there
     is an error among them.
     """
     from syccl.cli.files import describe_plan, parse_plan, read_text
-    from syccl.cli.matrices import load_matrix
+    from syccl.cli.matrices import load_matrix, with_matrix
     from syccl.findings import errors
     from syccl.proof.json_file import is_certificate
     from syccl.units import parse_size
@@ -48,21 +48,14 @@ def command(
         what, findings = _check_proof(text, str(file))
     else:
         read = parse_plan(text, file)
-        what, findings = describe_plan(read.plan), _check(read, size_bytes)
+        what, findings = describe_plan(read.plan), ()
         if matrix_file is not None:
-            findings += _check_matrix(read, matrix_file, load_matrix(matrix_file, matrix_unit, datatype))
+            matrix = load_matrix(matrix_file, matrix_unit, datatype)
+            plan, findings = with_matrix(read.plan, matrix, source=str(matrix_file))
+            read, size_bytes = replace(read, plan=plan), size_bytes or matrix.size_bytes
+        findings = (*findings, *_check(read, size_bytes))
     show_findings(str(file), what, findings, as_json=as_json)
     return 1 if errors(findings) else 0
-
-
-def _check_matrix(read: PlanFile, path: Path, matrix: Matrix) -> tuple[Finding, ...]:
-    from syccl.cli.matrices import matrix_findings
-    from syccl.program import Program
-
-    if isinstance(read.plan, Program):
-        msg = "--matrix is for schedules of alltoallv in JSON, not for programs"
-        raise InputError(msg)
-    return matrix_findings(read.plan.demand, matrix, source=str(path))
 
 
 def _check_proof(text: str, source: str) -> tuple[str, tuple[Finding, ...]]:
@@ -82,10 +75,11 @@ def _check(read: PlanFile, size_bytes: int | None) -> tuple[Finding, ...]:
 
     if isinstance(read.plan, Program):
         from syccl.program.msccl_dialect import dialect_findings
+        from syccl.program.semantics import states_result
         from syccl.program.verify import verify_program
 
         found = (*dialect_findings(read.text), *verify_program(read.plan, size_bytes=size_bytes))
-        return (*found, UNCHECKED) if read.plan.collective == "custom" else found
+        return found if states_result(read.plan) else (*found, UNCHECKED)
     from syccl.schedule.verify import verify_schedule
 
     return verify_schedule(read.plan)

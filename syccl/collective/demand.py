@@ -6,6 +6,7 @@ contribution and the chunk is their sum; its *target* is the rank that wants it,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -183,6 +184,38 @@ class Demand:
     def own_size_bytes(self) -> int:
         """The size that the parts of alltoallv make: the largest send or receive buffer of any rank."""
         return int(max(self.matrix.sum(axis=0).max(), self.matrix.sum(axis=1).max()))
+
+    @cached_property
+    def unit_bytes(self) -> int:
+        """Largest number of bytes of which all parts of alltoallv are multiples; 1 where there are none."""
+        return math.gcd(*(part.size_bytes for part in self.parts)) or 1
+
+    @cached_property
+    def buffer_chunks(self) -> int:
+        """Number of equal chunks that a runtime cuts the total buffer into: for alltoallv, of ``unit_bytes`` each."""
+        return max(1, self.own_size_bytes // self.unit_bytes) if self.is_unequal else self.chunks
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """Equal chunks of a runtime's buffer in each chunk, shape ``(chunk_ids,)``: one but for alltoallv."""
+        if not self.is_unequal:
+            return np.ones(self.chunk_ids, dtype=np.int64)
+        return np.array([part.size_bytes // self.unit_bytes for part in self.parts], dtype=np.int64)
+
+    @cached_property
+    def places(self) -> tuple[list[int], list[int]]:
+        """Where each part of alltoallv starts in its sender's and in its receiver's buffer, in units.
+
+        Buffers have no gaps: what is sent lies in the order of receivers, what is received in that of senders.
+        """
+        sent, received = [0] * len(self.parts), [0] * len(self.parts)
+        sizes = self.counts.tolist()
+        for place, mine, others in ((sent, 0, 1), (received, 1, 0)):
+            end = [0] * self.ranks
+            for i in sorted(range(len(self.parts)), key=lambda i: (self.parts[i][others], i)):
+                place[i] = end[self.parts[i][mine]]
+                end[self.parts[i][mine]] += sizes[i]
+        return sent, received
 
     def chunk_bytes(self, size_bytes: int) -> NDArray[np.float64]:
         """Return the bytes of every chunk for a total size, shape ``(chunk_ids,)``.

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from syccl.collective import ALL, Demand, Op
 from syccl.errors import InternalError
-from syccl.lowering.tasks import Block, Task, input_offset, output_offset
+from syccl.lowering.layout import input_offset, output_offset
+from syccl.lowering.tasks import Block, Task
 from syccl.program import Buffer, Program, RankProgram, Slot, Step, StepType, ThreadBlock
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
@@ -51,7 +52,8 @@ def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, form: Form) -> 
     source = operands(tasks, run)
     demand = schedule.demand
     ranks: dict[int, RankProgram] = {}
-    representatives = sorted({block.rank for block in blocks}) or list(range(demand.ranks))
+    symmetry = schedule.symmetry
+    representatives = [orbit[0] for orbit in symmetry.group.rank_orbits] if symmetry else list(range(demand.ranks))
     for rank in representatives:
         mine = [block for block in blocks if block.rank == rank]
         made = _Assembly(tasks, {block: sequences[block] for block in mine}, after, source, target=form.target).blocks()
@@ -60,8 +62,21 @@ def emit(schedule: Schedule, tasks: Sequence[Task], run: DryRun, form: Form) -> 
             ranks[image] = _rank_program(demand, image, scratch, lifted)
     channels = max((block.channel for block in blocks), default=0) + 1
     ordered = tuple(ranks[rank] for rank in sorted(ranks))
-    in_place = serves_in_place(demand.op)
-    return Program(form.name, demand.op.name, form.protocol, channels, demand.chunks, ordered, in_place=in_place)
+    return Program(
+        form.name,
+        demand.op.name,
+        form.protocol,
+        channels,
+        demand.buffer_chunks,
+        ordered,
+        in_place=serves_in_place(demand.op),
+        counts=_counts(demand),
+    )
+
+
+def _counts(demand: Demand) -> tuple[tuple[int, ...], ...]:
+    """Return what a file of alltoallv does not say: the chunks from each rank to each."""
+    return tuple(map(tuple, (demand.matrix // demand.unit_bytes).tolist())) if demand.is_unequal else ()
 
 
 def serves_in_place(op: Op) -> bool:
@@ -71,8 +86,8 @@ def serves_in_place(op: Op) -> bool:
 
 def _rank_program(demand: Demand, rank: int, scratch: int, blocks: tuple[ThreadBlock, ...]) -> RankProgram:
     per_block = max(1, demand.chunks // demand.ranks)
-    inputs = per_block if demand.op.source == "block" else demand.chunks
-    outputs = per_block if demand.op.target == "block" else demand.chunks
+    inputs = per_block if demand.op.source == "block" else demand.buffer_chunks
+    outputs = per_block if demand.op.target == "block" else demand.buffer_chunks
     return RankProgram(rank, inputs, outputs, scratch, blocks)
 
 

@@ -21,6 +21,8 @@ _LONGEST_NAME = 63
 def finished(lowered: Lowered, protocol: Protocol, *, name: str, size_bytes: int) -> Program:
     """Return the program of a lowered schedule for every size that its runtime can take it for.
 
+    That of an alltoallv is for its own size alone.
+
     Parameters
     ----------
     size_bytes
@@ -33,6 +35,8 @@ def finished(lowered: Lowered, protocol: Protocol, *, name: str, size_bytes: int
     """
     program = program_of(lowered, protocol, name=name)
     require_clean(verify_program(program, size_bytes=size_bytes), "program")
+    if lowered.schedule.demand.is_unequal:
+        return addressed(program, lowered.target, first_bytes=size_bytes, last_bytes=size_bytes)
     # The first runtime sets aside scratch for the largest size that a file allows.
     last_bytes = None if lowered.target.includes_end else size_bytes
     return addressed(program, lowered.target, last_bytes=last_bytes)

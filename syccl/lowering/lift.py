@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syccl.collective import Demand, op_named
+from syccl.collective import ALLTOALLV, Demand, op_named
 from syccl.errors import InputError
 from syccl.program.columns import columns
 from syccl.program.dataflow import Values, likely_root, run
@@ -52,9 +52,12 @@ def lift(program: Program, topology: Topology, *, size_bytes: int) -> Schedule:
     Raises
     ------
     InputError
-        When the ranks differ, two ranks that exchange messages have no route, or a rank keeps several sums of one chunk
-        and sends them in an order that no schedule can state.
+        When the file does not state the result, the ranks differ, two ranks that exchange messages have no route, or a
+        rank keeps several sums of one chunk and sends them in an order that no schedule can state.
     """
+    if program.collective in {ALLTOALLV.name, "custom"}:
+        msg = f"a program for {program.collective} cannot be lifted: its file does not say what outputs must hold"
+        raise InputError(msg)
     starts = {
         (event.rank, event.block.id, event.position): event.start_s
         for event in timeline(program, topology, size_bytes=size_bytes)

@@ -67,7 +67,7 @@ def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target
     run = dry_run(machine)
     if run.stuck:
         return None
-    loop = chunk_loop(size_bytes / schedule.demand.chunks, protocol)
+    loop = chunk_loop(size_bytes / schedule.demand.buffer_chunks, protocol)
     done = run_static(recorded(machine, run), iterations=loop.iterations)
     if done.stuck:
         return None
@@ -130,9 +130,12 @@ def wirings(
     """
     plain = Wiring(1)
     ends = ends_of(schedule, plain)
-    chunk_bytes = size_bytes / schedule.demand.chunks
+    chunk_bytes = size_bytes / schedule.demand.buffer_chunks
     rows = Counter(zip(ends.sender, ends.sender_peer, strict=True))
-    busiest = max(rows.values(), default=0) * chunk_bytes * protocol.wire_factor
+    chunks: Counter[tuple[int, int]] = Counter()
+    for sender, peer, chunk in zip(ends.sender, ends.sender_peer, ends.sender_chunk, strict=True):
+        chunks[sender, peer] += int(schedule.demand.counts[chunk])
+    busiest = max(chunks.values(), default=0) * chunk_bytes * protocol.wire_factor
     most_steps = target.steps // (1 if _sums_at_once(schedule, target) else _STEPS_OF_SUM)
     longest = max(rows.values(), default=0) / most_steps
     most_rows = round(most_steps * _ROWS_OF_STEPS)
@@ -169,7 +172,7 @@ def _copied_bytes(schedule: Schedule, chunk_bytes: float) -> float:
         return 0.0
     ranks = np.arange(demand.ranks)[:, None]
     holds = (demand.sources == ranks) & ((demand.targets == ranks) | (demand.targets == ALL))
-    return float(holds.sum(axis=1).max(initial=0)) * chunk_bytes
+    return float((holds * demand.counts).sum(axis=1).max(initial=0)) * chunk_bytes
 
 
 def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target) -> str | None:
@@ -199,7 +202,8 @@ def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Targ
             1 + schedule.demand.ranks + max((per_rank[r] + of_rank[r] for r in per_rank), default=0),
             target.nodes,
         ),
-        ("chunks", schedule.demand.chunks, target.chunks),
+        ("chunks", schedule.demand.buffer_chunks, target.chunks),
+        ("chunks in a step", max((task.cnt for task in tasks), default=0), target.count),
     )
     return next(
         (f"{count} {what}, {target.name} allows {limit}" for what, count, limit in counts if count > limit), None

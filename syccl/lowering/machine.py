@@ -26,7 +26,7 @@ def machine_of(
         How often the program is laid out side by side, each copy on its own channels with an equal share of the data.
         Copies behave alike, so one is simulated on its share of the links.
     """
-    loop = chunk_loop(size_bytes / (schedule.demand.chunks * copies), protocol)
+    loop = chunk_loop(size_bytes / (schedule.demand.buffer_chunks * copies), protocol)
     blocks = {block: i for i, block in enumerate(sorted({task.block for task in tasks}))}
     connections: dict[tuple[int, int, int, bool], int] = {}
     capacities, routes = _flow_routes(schedule)

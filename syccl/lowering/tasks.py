@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from syccl.collective import ALL, Demand
+from syccl.lowering.layout import input_offset, output_offset
 from syccl.program import Buffer, Slot, StepType
 from syccl.schedule import Schedule
 from syccl.simulate.cost import MAX_COUNT
@@ -164,6 +165,7 @@ class _Version(NamedTuple):
 class _Planner:
     def __init__(self, schedule: Schedule, wiring: Wiring) -> None:
         self.wiring, self.demand = wiring, schedule.demand
+        self.counts = schedule.demand.counts.tolist()
         self.stage = schedule.transfers.stage.tolist()
         self.reduce = schedule.transfers.reduce.tolist()
         self.end = max(self.stage, default=0) + 1
@@ -223,7 +225,7 @@ class _Planner:
                 slots.append(Slot(Buffer.OUTPUT, output_offset(self.demand, chunk)))
             else:
                 slots.append(Slot(Buffer.SCRATCH, self.scratch[rank]))
-                self.scratch[rank] += 1
+                self.scratch[rank] += self.counts[chunk]
         slots.append(Slot(Buffer.INPUT, input_offset(self.demand, chunk)))
         return [_Version(*v) for v in zip(since, [[], *rows], reversed(slots), readers, strict=True)]
 
@@ -306,6 +308,7 @@ class _Planner:
                     row,
                     out,
                     lock,
+                    self.counts[node[1]],
                 )
 
     def _is_stored(self, node: tuple[int, int], later: Sequence[_Version]) -> bool:
@@ -329,7 +332,7 @@ class _Planner:
                 if self.send_task[row] not in tasks:
                     block = self._block(row, sending=True)
                     tasks[self.send_task[row]] = Task(
-                        StepType.SEND, block, version.slot, version.slot, after, row_out=row
+                        StepType.SEND, block, version.slot, version.slot, after, row_out=row, cnt=self.counts[node[1]]
                     )
 
     def _copies(self, rank: int) -> list[Task]:
@@ -342,13 +345,13 @@ class _Planner:
         ]
         if not own:
             return []
-        run = min(MAX_COUNT, -(-len(own) // self.wiring.copy_blocks))
+        total = sum(self.counts[chunk] for chunk in own)
+        run = min(MAX_COUNT, -(-total // self.wiring.copy_blocks))
         copies: list[Task] = []
-        for start in _runs(demand, own, run):
-            src = Slot(Buffer.INPUT, input_offset(demand, own[start[0]]))
-            dst = Slot(Buffer.OUTPUT, output_offset(demand, own[start[0]]))
-            serial = len(copies) % self.wiring.copy_blocks
-            copies.append(Task(StepType.COPY, Block(rank, -1, -1, 0, serial), src, dst, (), cnt=start[1]))
+        for source, target, length in _runs(demand, own, run):
+            block = Block(rank, -1, -1, 0, len(copies) % self.wiring.copy_blocks)
+            src, dst = Slot(Buffer.INPUT, source), Slot(Buffer.OUTPUT, target)
+            copies.append(Task(StepType.COPY, block, src, dst, (), cnt=length))
         return copies
 
 
@@ -361,36 +364,24 @@ def _receive_type(reduces: bool, stored: bool, *, forwards: bool) -> StepType:
     return StepType.RECV_REDUCE_COPY_SEND if stored else StepType.RECV_REDUCE_SEND
 
 
-def _runs(demand: Demand, own: list[int], longest: int) -> list[tuple[int, int]]:
-    """Return (position, length) of the runs of chunks that are consecutive in both buffers."""
-    runs: list[tuple[int, int]] = []
-    for i, chunk in enumerate(own):
-        if runs:
-            start, length = runs[-1]
-            first = own[start]
-            joined = input_offset(demand, chunk) - input_offset(demand, first) == length
-            joined = joined and output_offset(demand, chunk) - output_offset(demand, first) == length
-            if joined and length < longest:
-                runs[-1] = (start, length + 1)
-                continue
-        runs.append((i, 1))
+def _runs(demand: Demand, own: list[int], longest: int) -> list[tuple[int, int, int]]:
+    """Return (input offset, output offset, length) of the runs of chunks that are consecutive in both buffers."""
+    counts = demand.counts
+    places = [
+        (input_offset(demand, chunk) + i, output_offset(demand, chunk) + i)
+        for chunk in own
+        for i in range(int(counts[chunk]))
+    ]
+    runs: list[tuple[int, int, int]] = []
+    for source, target in places:
+        first, other, length = runs[-1] if runs else (0, 0, longest)
+        if length < longest and (source - first, target - other) == (length, length):
+            runs[-1] = (first, other, length + 1)
+        else:
+            runs.append((source, target, 1))
     return runs
 
 
 def wants(demand: Demand, rank: int, chunk: int) -> bool:
     """Return whether a rank must hold a chunk in the end."""
     return int(demand.targets[chunk]) in {ALL, rank}
-
-
-def input_offset(demand: Demand, chunk: int) -> int:
-    """Return where a chunk starts in the input buffer of the ranks that hold it at the start, in chunks."""
-    per_block = max(1, demand.chunks // demand.ranks)
-    return chunk % per_block if demand.op.source == "block" else chunk % demand.chunks
-
-
-def output_offset(demand: Demand, chunk: int) -> int:
-    """Return where a chunk ends in the output buffer of the ranks that want it, in chunks."""
-    per_block = max(1, demand.chunks // demand.ranks)
-    if demand.op.target == "pair":
-        return chunk // demand.chunks * per_block + chunk % per_block
-    return chunk % per_block if demand.op.target == "block" else chunk

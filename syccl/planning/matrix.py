@@ -11,6 +11,7 @@ import numpy as np
 from syccl.bounds import Bound
 from syccl.collective import ALLTOALLV, Demand, Matrix, Part
 from syccl.collective.matrix import split_evenly
+from syccl.planning.grain import Grain
 from syccl.schedule import Schedule, Transfers
 from syccl.sketch.flows import Path, PathPool, cheapest_parents, path_to, price_paths
 from syccl.sketch.ground import Ground
@@ -66,19 +67,19 @@ class MatrixPlan:
         return self.timing.makespan_s
 
 
-def matrix_plans(ground: Ground, matrix: Matrix, *, bound: Bound, element_bytes: int) -> Iterator[MatrixPlan]:
+def matrix_plans(ground: Ground, matrix: Matrix, *, bound: Bound, grain: Grain) -> Iterator[MatrixPlan]:
     """Yield plans until one is close to the bound: the simplest first.
 
     Parameters
     ----------
     ground
         Of the topology without symmetry.
-    element_bytes
-        Pieces are whole numbers of elements.
+    grain
+        How entries may be cut.
     """
     best, bound_s = np.inf, bound.seconds
-    for name, cargo in _routings(ground, matrix, bound_s, element_bytes):
-        for pieces in _cuttings(ground, cargo, bound, element_bytes):
+    for name, cargo in _routings(ground, matrix, bound_s, grain.unit_bytes):
+        for pieces in _cuttings(ground, cargo, bound, grain):
             plan = _timed(ground.quotient, f"{name}, {len(pieces)} pieces", pieces)
             best = min(best, plan.seconds)
             yield plan
@@ -89,20 +90,18 @@ def matrix_plans(ground: Ground, matrix: Matrix, *, bound: Bound, element_bytes:
                 break
 
 
-def _cuttings(
-    ground: Ground, cargo: tuple[Cargo, ...], bound: Bound, element_bytes: int
-) -> Iterator[tuple[Cargo, ...]]:
+def _cuttings(ground: Ground, cargo: tuple[Cargo, ...], bound: Bound, grain: Grain) -> Iterator[tuple[Cargo, ...]]:
     """Yield the cargo whole, then cut as finely as plans may be long and latency lets it pay."""
-    whole = _cut(ground, cargo, bound.seconds, element_bytes)
+    whole = _cut(ground, cargo, bound.seconds, grain)
     yield whole
-    grain = _FINE
-    while grain > 1:
-        pieces = _cut(ground, cargo, max(bound.seconds / grain, _LATENCY_SHARE * bound.latency_s), element_bytes)
+    parts = _FINE
+    while parts > 1:
+        pieces = _cut(ground, cargo, max(bound.seconds / parts, _LATENCY_SHARE * bound.latency_s), grain)
         if sum(len(piece.path) - 1 for piece in pieces) <= _ROWS:
             if len(pieces) > len(whole):
                 yield pieces
             return
-        grain //= 2
+        parts //= 2
 
 
 def _routings(
@@ -161,7 +160,7 @@ def _routed(ground: Ground, matrix: Matrix, bound_s: float, element_bytes: int) 
     return tuple(Cargo(path, size) for path, size in zip(paths, sizes, strict=True))
 
 
-def _cut(ground: Ground, cargo: Sequence[Cargo], limit_s: float, element_bytes: int) -> tuple[Cargo, ...]:
+def _cut(ground: Ground, cargo: Sequence[Cargo], limit_s: float, grain: Grain) -> tuple[Cargo, ...]:
     """Cut cargo in pieces that take as long as a limit on the slowest link of their path, and a smaller last one.
 
     Pieces of equal length end together, so that ports are free to change partners.
@@ -175,7 +174,8 @@ def _cut(ground: Ground, cargo: Sequence[Cargo], limit_s: float, element_bytes: 
     keyed = []
     for one in cargo:
         seconds = one.size_bytes * max(float(slowest[quotient.arc_class[arc]]) for arc in itertools.pairwise(one.path))
-        parts = _units(one.size_bytes, int(one.size_bytes * min(1.0, limit_s / seconds)), element_bytes)
+        most = min(int(one.size_bytes * min(1.0, limit_s / seconds)), grain.most_bytes)
+        parts = _units(one.size_bytes, most, grain.unit_bytes)
         u, v = one.path[0], one.path[-1]
         away = (home[v] - home[u] - 1) % len(islands), (place[v] - place[u]) % len(islands[home[v]])
         keyed += [((turn, away, u), Cargo(one.path, size)) for turn, size in enumerate(parts)]

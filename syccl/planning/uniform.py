@@ -8,6 +8,7 @@ from syccl.bounds import Bound
 from syccl.collective import OPS, Matrix
 from syccl.collective.matrix import split_evenly
 from syccl.planning.exchange import exchange_plans
+from syccl.planning.grain import Grain
 from syccl.planning.matrix import Cargo, MatrixPlan
 from syccl.planning.problem import Plan, Problem
 from syccl.sketch.quotient import Quotient
@@ -25,7 +26,7 @@ def is_uniform(matrix: Matrix) -> bool:
 
 
 def uniform_plans(
-    group: Group, islands: tuple[tuple[int, ...], ...], matrix: Matrix, *, bound: Bound, element_bytes: int
+    group: Group, islands: tuple[tuple[int, ...], ...], matrix: Matrix, *, bound: Bound, grain: Grain
 ) -> Iterator[MatrixPlan]:
     """Yield the plans of alltoall for a matrix of equal entries.
 
@@ -33,12 +34,14 @@ def uniform_plans(
     ----------
     group
         Symmetries of the topology.
+    grain
+        How entries may be cut.
     """
     entry = matrix.rows[0][1]
     problem = Problem(
         op=OPS["alltoall"],
         size_bytes=entry * matrix.ranks,
-        elements=entry * matrix.ranks // element_bytes,
+        elements=entry * matrix.ranks // grain.unit_bytes,
         group=group,
         quotient=Quotient.of(group.topology, group),
         islands=islands,
@@ -49,7 +52,9 @@ def uniform_plans(
     )
     for plan in exchange_plans(problem):
         if len(plan.timed.rows.piece) * group.order <= _ROWS or plan.count == 1:
-            yield _written_out(problem, plan, split_evenly(entry, plan.count, unit=element_bytes))
+            sizes = split_evenly(entry, plan.count, unit=grain.unit_bytes)
+            if max(sizes) <= grain.most_bytes:
+                yield _written_out(problem, plan, sizes)
 
 
 def _written_out(problem: Problem, plan: Plan, sizes: list[int]) -> MatrixPlan:

@@ -11,7 +11,7 @@ import numpy as np
 from syccl.program.columns import CODE, TYPES
 from syccl.program.ir import Program, StepType
 from syccl.program.memory import Memory, Operands
-from syccl.program.semantics import ROOTED, buffer_chunks, results
+from syccl.program.semantics import ROOTED, results, used_chunks
 
 UNSET: Final = 0
 """Never written."""
@@ -117,8 +117,8 @@ def _adder(result: Flow, low: int) -> Callable[[int, int, int], int]:
 
 def _initial(program: Program, where: Memory, values: Values) -> list[int]:
     memory = [UNSET] * where.locations
-    inputs, _ = buffer_chunks(program)
     for rank, base in enumerate(where.base[:, 0].tolist()):
+        inputs, _ = used_chunks(program, rank)
         memory[base : base + inputs] = [1 << rank + values.bits | chunk for chunk in range(inputs)]
     return memory
 

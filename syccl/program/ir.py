@@ -107,7 +107,8 @@ class Program:
     """A whole runtime file.
 
     ``chunks`` is ``nchunksperloop``: the number of chunks that the total buffer is cut into. ``min_bytes`` and
-    ``max_bytes`` bound the sizes for which a runtime selects it (``max_bytes`` 0: no bound).
+    ``max_bytes`` bound the sizes for which a runtime selects it (``max_bytes`` 0: no bound). ``counts`` are the chunks
+    from each rank (row) to each of an alltoallv, which files do not state; empty: not known.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Program:
     out_of_place: bool = True
     min_bytes: int = 0
     max_bytes: int = 0
+    counts: tuple[tuple[int, ...], ...] = ()
 
     @property
     def size(self) -> int:

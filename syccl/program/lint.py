@@ -162,6 +162,9 @@ def _head_findings(algo: Element, target: Target) -> Iterator[Finding]:
     if said.get("proto", PROTOCOLS[0]) not in PROTOCOLS:
         message = f"proto={said['proto']!r} is unknown"
         yield Finding("error", "protocol", where, message, f"write one of {', '.join(PROTOCOLS)}")
+    elif collective == "alltoallv":
+        message = f"no call of {target.name} runs a file of alltoallv: those that ask for one give a count of 0"
+        yield Finding("error", "collective", where, message, "--target msccl makes one for ncclCustomCollective")
     yield from _size_findings(algo, target)
     if target.reads_out_of_place:
         if "nthreads" in said:

@@ -14,7 +14,7 @@ from syccl.program.targets import EXECUTOR, Target
 
 COLLECTIVES: Final = (
     *("allreduce", "allgather", "reducescatter", "alltoall"),
-    *("broadcast", "reduce", "gather", "scatter", "custom"),
+    *("broadcast", "reduce", "gather", "scatter", "custom", "alltoallv"),
 )
 """The values of ``coll`` that are understood; ``reduce_scatter`` is read as ``reducescatter``."""
 

@@ -9,7 +9,11 @@ ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
 
 _SPREADS_INPUT = frozenset({"allgather", "gather"})
 _SPREADS_OUTPUT = frozenset({"reducescatter", "scatter"})
-_KNOWN = frozenset({"allreduce", "alltoall", "custom", "broadcast", "reduce"}) | _SPREADS_INPUT | _SPREADS_OUTPUT
+_KNOWN = (
+    frozenset({"allreduce", "alltoall", "custom", "alltoallv", "broadcast", "reduce"})
+    | _SPREADS_INPUT
+    | _SPREADS_OUTPUT
+)
 
 
 def is_collective(name: str) -> bool:
@@ -22,8 +26,20 @@ def is_split(collective: str) -> bool:
     return collective in _SPREADS_INPUT | _SPREADS_OUTPUT | {"alltoall"}
 
 
+def states_result(program: Program) -> bool:
+    """Return whether it is known what outputs must hold: not for custom, nor for alltoallv without counts."""
+    return program.collective != "custom" and (program.collective != "alltoallv" or bool(program.counts))
+
+
+def used_chunks(program: Program, rank: int) -> tuple[int, int]:
+    """Return the chunks of a rank's input and of its output that its caller provides."""
+    if program.collective != "alltoallv" or not program.counts:
+        return buffer_chunks(program)
+    return sum(program.counts[rank]), sum(row[rank] for row in program.counts)
+
+
 def buffer_chunks(program: Program) -> tuple[int, int]:
-    """Return the number of chunks of a rank's input and of its output."""
+    """Return the number of chunks of a rank's input and of its output; for alltoallv, of the largest of any rank."""
     share = program.chunks // program.size
     inputs = share if program.collective in _SPREADS_INPUT else program.chunks
     outputs = share if program.collective in _SPREADS_OUTPUT else program.chunks
@@ -78,4 +94,7 @@ def results(program: Program, rank: int, root: int) -> list[tuple[int, int]]:
             return [(k, 1 << q) for q in range(size) for k in range(share)] if rank == root else []
         case "alltoall":
             return [(k, 1 << q) for q in range(size) for k in own]
+        case "alltoallv" if program.counts:
+            starts = [sum(row[:rank]) for row in program.counts]
+            return [(starts[q] + k, 1 << q) for q in range(size) for k in range(program.counts[q][rank])]
     return []

@@ -21,7 +21,7 @@ from syccl.program.columns import (
     indices,
 )
 from syccl.program.ir import Program, RankProgram, StepType, ThreadBlock
-from syccl.program.semantics import buffer_chunks, is_collective, is_split
+from syccl.program.semantics import buffer_chunks, is_collective, is_split, used_chunks
 from syccl.program.targets import EXECUTOR, MSCCL
 
 PROTOCOLS: Final = ("Simple", "LL", "LL128")
@@ -183,8 +183,7 @@ def step_findings(program: Program, table: Columns) -> Iterator[Finding]:
 
 
 def _bounds_findings(program: Program, table: Columns) -> Iterator[Finding]:
-    inputs, outputs = buffer_chunks(program)
-    actual = np.array([(inputs, outputs, rank.scratch_chunks) for rank in program.ranks])
+    actual = np.array([(*used_chunks(program, rank.rank), rank.scratch_chunks) for rank in program.ranks])
     stated = np.array([(rank.input_chunks, rank.output_chunks, rank.scratch_chunks) for rank in program.ranks])
     rank = table.rank[table.block]
     operands = (

@@ -56,6 +56,8 @@ class Target:
     """Consecutive reductions into one chunk that its kernels may run as one."""
     notes: tuple[str, ...] = ()
     """What its users must know."""
+    custom_call: str = ""
+    """Call that runs files of alltoallv; empty: it reads them, but none of its calls runs them."""
 
     def spelling(self, collective: str) -> str | None:
         """Return the value of ``coll`` for a collective; None where it knows none."""
@@ -71,7 +73,10 @@ class Target:
 EXECUTOR = Target(
     name="msccl-executor-nccl",
     aliases=("executor", "azure"),
-    spellings=(*((name, name) for name in (*_NAMED_ALIKE, "gather", "scatter")), ("reducescatter", "reducescatter")),
+    spellings=(
+        *((name, name) for name in (*_NAMED_ALIKE, "gather", "scatter", "alltoallv")),
+        ("reducescatter", "reducescatter"),
+    ),
     required=(*_COMMON, "outofplace", "minBytes", "maxBytes"),
     step_types=frozenset(StepType),
     reads_out_of_place=True,
@@ -94,7 +99,11 @@ EXECUTOR = Target(
 MSCCL = Target(
     name="msccl",
     aliases=("microsoft",),
-    spellings=(*((name, name) for name in (*_NAMED_ALIKE, "custom")), ("reducescatter", "reduce_scatter")),
+    spellings=(
+        *((name, name) for name in (*_NAMED_ALIKE, "custom")),
+        ("reducescatter", "reduce_scatter"),
+        ("alltoallv", "custom"),
+    ),
     required=("name", *_COMMON),
     step_types=frozenset(StepType),
     reads_out_of_place=False,
@@ -110,6 +119,7 @@ MSCCL = Target(
     chunks=32768,
     count=71,
     fused=16,
+    custom_call="ncclCustomCollective",
     notes=("at most 4 files", "allocates its scratch for maxBytes at start", "sum, prod, max and min only"),
 )
 """microsoft/msccl (NCCL 2.12), the first runtime."""

@@ -22,7 +22,7 @@ from syccl.program.matching import match
 from syccl.program.memory import Memory, Operands, memory, operands
 from syccl.program.order import Parts
 from syccl.program.races import Clocks, clocks, races
-from syccl.program.semantics import ROOTED
+from syccl.program.semantics import ROOTED, states_result
 from syccl.program.structure import block_findings, header_findings, step_findings
 
 MOST: Final = 8
@@ -146,7 +146,7 @@ def _flow_findings(program: Program, touched: Operands, flow: Flow) -> Iterator[
         if TYPES[int(table.type[step])] is StepType.REDUCE:
             name = f"{name} or {touched.name(part, source=False)}"
         yield Finding("error", "uninitialised", table.where(step), f"reads {name}, which nothing has written")
-    if program.collective == "custom":
+    if not states_result(program):
         return
     operands_of = {part: (one, other) for part, one, other in flow.clashes}
     for part in _one_per_step(touched, list(operands_of)):

@@ -12,7 +12,8 @@ UNCHECKED = Finding(
     "warning",
     "unchecked",
     "program",
-    'coll="custom" states no result, so the result was not checked; structure, races and deadlock were',
+    "the file states no result, so the result was not checked; structure, races and deadlock were. For alltoallv, give "
+    "--matrix",
 )
 """What a check of a program without a known result ends with."""
 

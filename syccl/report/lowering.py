@@ -9,7 +9,7 @@ from syccl.program import Program
 from syccl.program.selection import selection
 from syccl.program.targets import Target
 from syccl.report.figures import US
-from syccl.report.selection import kind_words, selection_words, usage_words
+from syccl.report.selection import kind_words, selection_words, unequal_words, usage_words
 from syccl.report.synthesis import microseconds, root_words, size_meaning
 from syccl.report.tables import Table
 from syccl.schedule import Schedule
@@ -62,6 +62,9 @@ def table(made: Lowering) -> Table:
 def next_steps(made: Lowering) -> list[str]:
     """Return the lines that make a runtime use the program."""
     program, demand = made.program, made.schedule.demand
+    if demand.is_unequal:
+        lines = unequal_words(made.output, made.target, datatype=made.datatype, size_bytes=made.size_bytes)
+        return [f"to use it with {made.target.name}:", *(f"  {line}" for line in lines)]
     chosen = selection(program, made.datatype, made.target)
     words = (
         *usage_words(made.output, made.target),

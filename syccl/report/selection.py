@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from syccl.collective.datatypes import element_bytes
 from syccl.program.selection import Selection
 from syccl.program.targets import MSCCL, RCCL, Target
 from syccl.units import format_size
@@ -39,6 +40,27 @@ def usage_words(path: Path, target: Target) -> list[str]:
         return [f"export MSCCL_XML_FILES={place} {_MSCCL_ALGO}"]
     folder = '"$PWD/msccl-algorithms"'
     return [f"mkdir -p msccl-algorithms && cp {name} msccl-algorithms/", folder_words(folder, target)]
+
+
+def unequal_words(path: Path, target: Target, *, datatype: str, size_bytes: int) -> list[str]:
+    """Return how a runtime runs a file of alltoallv, if it does."""
+    layout = "buffers have no gaps: parts for rank 0, 1, ... one after another, and so for what is received"
+    exact = f"only for this matrix, {size_bytes} B in its largest buffer: a file does not state its matrix"
+    if not target.custom_call:
+        return [
+            f"NOT run by any call of {target.name}: it reads the file, but its alltoallv, if it has one, asks for "
+            "files with a count of 0 and finds none; --target msccl has a call that runs it",
+            layout,
+            exact,
+        ]
+    count = size_bytes // element_bytes(datatype)
+    return [
+        *usage_words(path, target),
+        f"call {target.custom_call} with count {count} of {datatype}, the index of this file in MSCCL_XML_FILES, and "
+        "different send and receive buffers",
+        layout,
+        exact,
+    ]
 
 
 def folder_words(folder: str, target: Target) -> str:

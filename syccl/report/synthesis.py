@@ -13,7 +13,7 @@ from syccl.bounds import Bound, Cut, describe_cut
 from syccl.collective import Op
 from syccl.program.selection import selection
 from syccl.report.figures import US, Figures, figures
-from syccl.report.selection import kind_words, selection_words, usage_words
+from syccl.report.selection import kind_words, selection_words, unequal_words, usage_words
 from syccl.report.tables import Table, counted
 from syccl.units import format_rate, format_size
 
@@ -108,12 +108,13 @@ def _selected_sizes(outcome: Outcome) -> Record | None:
     if program is None:
         return None
     chosen = selection(program, outcome.options.datatype, outcome.options.target)
+    is_run = not outcome.synthesis.demand.is_unequal or bool(outcome.options.target.custom_call)
     return {
         "target": outcome.options.target.name,
         "multiple_of_bytes": chosen.unit_bytes,
         "smallest_power_of_two_bytes": chosen.smallest_power_of_two,
         "max_bytes": chosen.max_bytes or None,
-        "asked_size_selected": chosen.takes(outcome.options.size_bytes),
+        "asked_size_selected": is_run and chosen.takes(outcome.options.size_bytes),
     }
 
 
@@ -223,6 +224,9 @@ def next_steps(outcome: Outcome) -> list[str]:
     if program is None or path is None:
         return []
     options, demand = outcome.options, outcome.synthesis.demand
+    if demand.is_unequal:
+        lines = unequal_words(path, options.target, datatype=options.datatype, size_bytes=options.size_bytes)
+        return [f"to use it with {options.target.name}:", *(f"  {line}" for line in lines)]
     chosen = selection(program, options.datatype, options.target)
     kinds = kind_words(in_place=program.in_place, out_of_place=program.out_of_place)
     words = (

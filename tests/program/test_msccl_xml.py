@@ -176,7 +176,7 @@ def test_reduce_scatter_is_read_and_reducescatter_written() -> None:
         ('chan="0"', 'chan="2.25"', r"f\.xml:3: tb has chan='2\.25'"),
         (' send="-1"', "", r"f\.xml:3: tb has no attribute send"),
         (' s_chunks="0"', "", r"f\.xml:2: gpu has no attribute s_chunks"),
-        ('coll="allgather"', 'coll="alltoallv"', r"f\.xml:1: algo has coll='alltoallv'; allowed: allreduce, "),
+        ('coll="allgather"', 'coll="sendrecv"', r"f\.xml:1: algo has coll='sendrecv'; allowed: allreduce, "),
         ('proto="Simple"', 'proto="simple"', r"f\.xml:1: algo has proto='simple'; allowed: Simple, LL, LL128"),
         ('maxBytes="0"', 'maxBytes="-1"', r"f\.xml:1: algo has maxBytes='-1', not a number of bytes"),
         (' inplace="1"', "", r"f\.xml:1: algo has no attribute inplace"),
