@@ -27,7 +27,7 @@ _COMBINE_LONG_ABOVE = 1.045
 """The same for the integer program where plans are long: it mixes few pieces, which are worse among servers."""
 _ENOUGH, _NEAR = 0.003, 0.01
 """Gaps to what is reachable below which, for a schedule alone, nothing else is sought, or not from other sources."""
-_EFFORT = 0.3
+_EFFORT = 0.03
 """Deterministic time units of the constraint solver for one sub-demand."""
 
 

@@ -33,7 +33,8 @@ _ROWS_ROUTED = 3_000
 _ROUTED_COUNTS = 3
 _NEAR = 0.01
 """Gap to what is reachable below which, for a schedule alone, no other shape is tried for as many pieces."""
-_SOLVED_COUNTS = 2
+_SOLVED_COUNTS, _HOPELESS = 2, 1.5
+"""Plans of fewest pieces whose sub-demands are solved, while they take no longer than this, over the best plan."""
 _COMBINED_COUNTS = 2
 _LARGEST_POOL = 150
 _LARGEST_COMBINATION = 256
@@ -163,8 +164,9 @@ def _loads(problem: Problem, pieces: Sequence[Piece]) -> Floats:
 def solved_plans(problem: Problem, structured: Sequence[Plan], solver: Solver) -> list[Plan]:
     """Solve the sub-demands of plans of few pieces."""
     made = []
+    hopeful = [plan for plan in structured if plan.seconds <= _HOPELESS * min(p.seconds for p in structured)]
     for count in problem.piece_counts[:_SOLVED_COUNTS]:
-        plan = min((p for p in structured if p.count == count), key=lambda p: p.seconds, default=None)
+        plan = min((p for p in hopeful if p.count == count), key=lambda p: p.seconds, default=None)
         pieces = None if plan is None else _improved(problem, plan, solver)
         if pieces is not None:
             made.append(make_plan(problem, SOLVED, pieces, count))

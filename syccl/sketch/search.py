@@ -47,12 +47,30 @@ class Levels:
         self.is_joined = all(self.routed[u, v] for members in islands for u in members for v in members if u != v)
         self.allowed = connection_plan(quotient, islands) if len(islands) > 1 else self.routed
         self.latency_s = quotient.class_latencies_s[quotient.arc_class]
+        self._partners: dict[tuple[int, int], int | None] = {}
 
     def partner(self, rank: int, island: int) -> int | None:
         """Return the rank of another island that ``rank`` sends to."""
-        members = self.islands[island]
-        choices = [v for v in members if self.routed[rank, v]]
-        return min(choices, key=lambda v: (not self.allowed[rank, v], self.latency_s[rank, v], v), default=None)
+        if (rank, island) not in self._partners:
+            choices = [v for v in self.islands[island] if self.routed[rank, v]]
+            self._partners[rank, island] = min(
+                choices, key=lambda v: (not self.allowed[rank, v], self.latency_s[rank, v], v), default=None
+            )
+        return self._partners[rank, island]
+
+    def gate(self, rank: int, island: int) -> int:
+        """Return the rank that sends to another island what ``rank`` has: itself, or a mate where it has no partner.
+
+        Ranks without a partner take the mates that have one by turns.
+        """
+        if self.partner(rank, island) is not None:
+            return rank
+        mates = self.islands[self.home[rank]]
+        gates = [mate for mate in mates if self.partner(mate, island) is not None]
+        if not gates:
+            return rank
+        without = [mate for mate in mates if mate not in gates]
+        return gates[without.index(rank) % len(gates)]
 
     def others(self, root: int) -> list[int]:
         """Return the islands other than the root's, nearest first."""
@@ -65,8 +83,11 @@ class Levels:
         return [list(group) for _, group in itertools.groupby(self.others(root), key=lambda i: self._distance(root, i))]
 
     def _distance(self, root: int, island: int) -> float:
-        partner = self.partner(root, island)
-        return np.inf if partner is None else round(float(self.latency_s[root, partner]) * 1e12)
+        gate = self.gate(root, island)
+        partner = self.partner(gate, island)
+        if partner is None:
+            return np.inf
+        return round(float(self.latency_s[root, gate] + self.latency_s[gate, partner]) * 1e12)
 
 
 def word_sketches(grid: Grid, *, sums: bool, inward: bool = False) -> list[Sketch]:
@@ -131,8 +152,9 @@ def _by_mates(levels: Levels, mates: Sequence[int], island: int) -> dict[int, in
 
 
 def _by_entries(levels: Levels, root: int, island: int, entries: int) -> dict[int, int]:
-    """Return an island served over some entries that the root sends to itself, each serving its share of the rest."""
+    """Return an island served over some entries that the root, or a mate for it, sends to; each serves its share."""
     members = list(levels.islands[island])
+    root = levels.gate(root, island)
     partner = levels.partner(root, island)
     turn = members.index(partner) if partner is not None else 0
     members = members[turn:] + members[:turn]

@@ -24,8 +24,9 @@ from syccl.store import Store
 Parents = dict[int, int]
 """A tree as child -> parent."""
 
-_LARGEST = 1600
-"""Optional intervals above which the list schedule stands."""
+_LARGEST, _MOST_MEMBERS = 1600, 32
+"""Optional intervals, and ranks of a group, above which the list schedule stands: the solver finds nothing better in
+its time."""
 
 
 @dataclass
@@ -76,7 +77,7 @@ class Solver:
         timed = time_pieces(pieces, quotient, chunk_bytes)
         home = {rank: i for i, members in enumerate(islands) for rank in members}
         demand = sub_demand(quotient, home, trees, timed, chunk_bytes=chunk_bytes)
-        if size_of(demand) > _LARGEST:
+        if size_of(demand) > _LARGEST or max(map(len, islands)) > _MOST_MEMBERS:
             self.too_large += 1
             return None
         inside = self._solution(demand)

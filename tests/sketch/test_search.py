@@ -119,15 +119,15 @@ def test_islands_that_are_not_joined_inside_have_no_sketches() -> None:
     assert spreading_sketches(levels) == summing_sketches(levels) == []
 
 
-@pytest.mark.parametrize("inward", [False, True])
-def test_a_root_without_a_way_into_an_island_leaves_it_out(inward: bool) -> None:
+def test_ranks_without_a_way_out_send_over_a_mate() -> None:
     levels = levels_of(joined_by_one_cable())
-    assert levels.partner(0, 1) is None
+    assert [levels.gate(rank, 1 - rank // 3) for rank in range(6)] == [2, 2, 2, 3, 3, 3]
+    (one_entry,) = [sketch for sketch in spreading_sketches(levels) if sketch.name == "spread 1 in"]
+    hops = {(hop.src, hop.dst): hop.stage for hop in one_entry.hops(0)}
+    assert hops == {(0, 1): 0, (0, 2): 0, (2, 3): 1, (3, 4): 2, (3, 5): 2}
 
-    def reached(sketch: Sketch, root: int) -> set[int]:
-        return {rank for hop in sketch.hops(root) for rank in (hop.src, hop.dst)}
 
-    for sketch in spreading_sketches(levels, inward=inward):
-        expected = {0, 1, 2, 3, 4, 5} if "mates" in sketch.name else {0, 1, 2}
-        assert reached(sketch, 0) == expected
-        assert reached(sketch, 2) == {0, 1, 2, 3, 4, 5}
+def test_gates_take_turns() -> None:
+    inside = cables([(u, v) for side in (range(4), range(4, 8)) for u in side for v in side if u < v], 12 * RATE)
+    levels = levels_of(Topology("two cables", mesh(8).nodes, inside + cables([(1, 4), (3, 6)])))
+    assert [levels.gate(rank, 1) for rank in range(4)] == [1, 1, 3, 3]
