@@ -82,7 +82,7 @@ def find_plans(
         progress("searching staged sketches")
         found += _from("staged sketches", staged_plans(problem))
         if not is_over():
-            found += _from("least latency", nearest_plans(problem))
+            found += _from("least latency", nearest_plans(problem, min(plan.seconds for plan in found)))
     return Found(_ranked(found), solver)
 
 

@@ -25,17 +25,26 @@ _ROWS = 4_000
 _CENTRAL = 1.001
 """Roots whose farthest ranks are within this factor of the nearest are as good."""
 _TWINS = 4
+_HOPELESS = 1.3
 
 
-def nearest_plans(problem: Problem) -> list[Plan]:
-    """Return plans of few pieces over trees of least latency."""
+def nearest_plans(problem: Problem, best_s: float = np.inf) -> list[Plan]:
+    """Return plans of few pieces over trees of least latency.
+
+    Parameters
+    ----------
+    best_s
+        Time of the best plan so far, seconds; where few pieces take much longer, more are not tried.
+    """
     roots = problem.root_ranks[:_ROOTS_OF_TREES]
     if not problem.sums_everywhere and len(roots) < problem.roots:
         return []
     fewest = problem.piece_counts[0]
     counts = [c for c in problem.piece_counts if c == fewest or (c in _COUNTS and problem.rows(c) <= _ROWS)]
-    made = []
+    made: list[Plan] = []
     for count in counts:
+        if count > 2 and min((plan.seconds for plan in made), default=0.0) > _HOPELESS * best_s:
+            break
         if problem.sums_everywhere:
             made.append(_plan(problem, "trees of least latency", _central_pieces(problem, roots, count), count))
             twins = _twin_pieces(problem, roots, count)

@@ -7,7 +7,7 @@ result is there after its last resource is released plus its latency.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -138,17 +138,19 @@ class _Run:
         self.kind = [kinds.setdefault(tuple(uses), len(kinds)) for uses in shop.uses]
         self.uses = list(kinds)
         self.length = [max((seconds for _, seconds in uses), default=0.0) for uses in kinds]
-        resources = 1 + max((r for uses in kinds for r, _ in uses), default=0)
+        self.resources = [tuple(resource for resource, _ in uses) for uses in kinds]
+        resources = 1 + max((r for own in self.resources for r in own), default=0)
         self.latency, self.crowded_first, self.within_s = shop.latency_s, crowded_first, within_s
+        self.latest_s = within_s * _TOGETHER
         self.rank = [(-priority[job], job) for job in range(jobs)]
         self.queue: list[list[tuple[float, int]]] = [[] for _ in kinds]
         self.is_free = [True] * resources
         # For each resource the kinds with a queue, in order of appearance.
         self.waiting: list[dict[int, None]] = [{} for _ in range(resources)]
         self.left = [0.0] * resources
-        for kind in self.kind:
-            for resource, seconds in self.uses[kind]:
-                self.left[resource] += seconds
+        for uses, count in Counter(map(self.uses.__getitem__, self.kind)).items():
+            for resource, seconds in uses:
+                self.left[resource] += seconds * count
         self.start = [0.0] * jobs
         self.ready = [0.0] * jobs
         self.missing = [len(after) for after in shop.after]
@@ -161,69 +163,80 @@ class _Run:
         self.events: list[tuple[float, int]] = [(0.0, job) for job in range(jobs) if not self.missing[job]]
 
     def finish(self) -> Timing:
-        events, now = self.events, 0.0
+        events, waiting = self.events, self.waiting
         while events and self.makespan <= self.within_s:
             limit = events[0][0] * _TOGETHER
             touched: dict[int, None] = {}
+            now = 0.0
             while events and events[0][0] <= limit:
                 now, what = heappop(events)
                 if what >= 0:
                     touched[self._enqueue(what)] = None
                 else:
                     self.is_free[~what] = True
-                    touched.update(self.waiting[~what])
+                    touched.update(waiting[~what])
             self._dispatch(touched, now)
         return Timing(self.start, self.makespan if self.makespan <= self.within_s else math.inf)
 
     def _enqueue(self, job: int) -> int:
         """Put a ready job into the queue of its kind."""
         kind = self.kind[job]
-        if not self.queue[kind]:
-            for resource, _ in self.uses[kind]:
+        queue = self.queue[kind]
+        if not queue:
+            for resource in self.resources[kind]:
                 self.waiting[resource][kind] = None
-        heappush(self.queue[kind], self.rank[job])
+        heappush(queue, self.rank[job])
         return kind
 
     def _dispatch(self, touched: Iterable[int], now: float) -> None:
         """Start one job of each kind that may, best first; a job without resources leaves its kind free to go on."""
-        rivals = [kind for kind in touched if self._is_free(kind)]
+        is_free, resources = self.is_free, self.resources
+        rivals = []
+        for kind in touched:
+            for resource in resources[kind]:
+                if not is_free[resource]:
+                    break
+            else:
+                rivals.append(kind)
         if len(rivals) > 1:
             rivals.sort(key=self._crowded if self.crowded_first else self._first)
         for kind in rivals:
-            queue = self.queue[kind]
-            while queue and self._is_free(kind):
-                self._begin(heappop(queue)[1], kind, now)
-
-    def _is_free(self, kind: int) -> bool:
-        is_free = self.is_free
-        for resource, _ in self.uses[kind]:  # noqa: SIM110  the loop is hot, and a generator is slower
-            if not is_free[resource]:
-                return False
-        return True
+            queue, own = self.queue[kind], resources[kind]
+            while queue:
+                for resource in own:
+                    if not is_free[resource]:
+                        break
+                else:
+                    self._begin(heappop(queue)[1], kind, now)
+                    continue
+                break
 
     def _first(self, kind: int) -> tuple[float, int]:
         return self.queue[kind][0]
 
     def _crowded(self, kind: int) -> tuple[float, tuple[float, int]]:
         left = self.left
-        return -max([left[resource] for resource, _ in self.uses[kind]], default=0.0), self.queue[kind][0]
+        return -max([left[resource] for resource in self.resources[kind]], default=0.0), self.queue[kind][0]
 
     def _begin(self, job: int, kind: int, now: float) -> None:
         self.start[job] = now
-        events, is_last = self.events, not self.queue[kind]
+        events, left, is_free = self.events, self.left, self.is_free
+        is_last = not self.queue[kind]
         for resource, seconds in self.uses[kind]:
-            self.is_free[resource] = False
-            if now + self.left[resource] > self.within_s * _TOGETHER:
+            is_free[resource] = False
+            if now + left[resource] > self.latest_s:
                 self.makespan = math.inf
-            self.left[resource] -= seconds
+            left[resource] -= seconds
             heappush(events, (now + seconds, ~resource))
             if is_last:
                 del self.waiting[resource][kind]
         arrival = now + self.length[kind] + self.latency[job]
-        self.makespan = max(self.makespan, arrival)
+        if arrival > self.makespan:  # noqa: PLR1730  the loop is hot, and a call is slower
+            self.makespan = arrival
         ready, missing = self.ready, self.missing
         for after in self.next[job]:
-            ready[after] = max(ready[after], arrival)
+            if arrival > ready[after]:  # noqa: PLR1730
+                ready[after] = arrival
             missing[after] -= 1
             if not missing[after]:
                 heappush(events, (ready[after], after))

@@ -16,12 +16,13 @@ from syccl.solve.list_schedule import JobShop, Timing, list_schedule, mirrored_s
 
 _COMPARED_ORBITS = 64
 PIECE_ORDER_WEIGHT = (0.0, 1.0, 3.0, 1e3)
-"""How much earlier the first piece goes than the last, in multiples of the longest chain of a piece; all are tried."""
-CROWDED_WEIGHT = (0.0, 0.05, 0.2)
+"""How much earlier the first piece goes than the last, in multiples of the longest chain of a piece."""
+CROWDED_WEIGHT = (0.2, 0.05, 0.0)
 """The same in multiples of the busiest link's time, where the transfer with the busier link goes first."""
-_RULES = (*((weight, False) for weight in PIECE_ORDER_WEIGHT), *((weight, True) for weight in CROWDED_WEIGHT))
 _MANY_JOBS = 6_000
-_RULES_FOR_MANY = ((0.5, True), (0.05, True), (0.0, True), (0.0, False))
+_RULES = ((PIECE_ORDER_WEIGHT[:1], False), (PIECE_ORDER_WEIGHT[1:], False), (CROWDED_WEIGHT, True))
+"""Lines of weights; a line is followed while it helps."""
+_RULES_FOR_MANY = (((0.5,), True), ((0.05,), True), ((0.0,), True), ((0.0,), False))
 """With more jobs than this only these rules are tried."""
 _GOOD_ENOUGH = 1.01
 """Nor are more rules tried of so many jobs when a schedule takes no longer than this, over the busiest link's time."""
@@ -133,19 +134,21 @@ def time_pieces(pieces: Sequence[Piece], quotient: Quotient, chunk_bytes: float)
     return Timed(rows, _best_timing(rows, shop, len(pieces), _RULES if few else _RULES_FOR_MANY), shop)
 
 
-def _best_timing(rows: Rows, shop: JobShop, pieces: int, rules: Sequence[tuple[float, bool]]) -> Timing:
+def _best_timing(rows: Rows, shop: JobShop, pieces: int, rules: Sequence[tuple[Sequence[float], bool]]) -> Timing:
     tail = tails(shop)
     busiest_s = shop.busiest_s
     longest = {False: max(tail, default=0.0), True: busiest_s}
     least_s = max(longest.values())
     # Sums alone are copies backwards in time: there the mirror image is as good a start as any.
     best = mirrored_schedule(shop) if rows.reduce and all(rows.reduce) else Timing([], math.inf)
-    for weight, crowded_first in rules:
-        if best.makespan_s <= (busiest_s * _GOOD_ENOUGH if len(tail) > _MANY_JOBS else least_s * _OPTIMAL):
-            break
-        each = weight * longest[crowded_first] / max(1, pieces)
-        priority = [t - each * piece for t, piece in zip(tail, rows.piece, strict=True)]
-        timing = list_schedule(shop, priority, crowded_first=crowded_first, within_s=best.makespan_s)
-        if timing.makespan_s < best.makespan_s or not best.start_s:
+    for weights, crowded_first in rules:
+        for weight in weights:
+            if best.makespan_s <= (busiest_s * _GOOD_ENOUGH if len(tail) > _MANY_JOBS else least_s * _OPTIMAL):
+                return best
+            each = weight * longest[crowded_first] / max(1, pieces)
+            priority = [t - each * piece for t, piece in zip(tail, rows.piece, strict=True)]
+            timing = list_schedule(shop, priority, crowded_first=crowded_first, within_s=best.makespan_s)
+            if best.start_s and timing.makespan_s >= best.makespan_s:
+                break
             best = timing
     return best

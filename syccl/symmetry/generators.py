@@ -121,8 +121,8 @@ class _Search:
         for level in reversed(range(len(base))):
             cell = sorted(levels[level].members(levels[level].cell[base[level]]))
             tried: set[int] = set()
+            labels = orbit_labels(np.array(moves, dtype=np.int32), len(self.graph.arcs))
             for image in cell:
-                labels = orbit_labels(np.array(moves, dtype=np.int32), len(self.graph.arcs))
                 here = int(labels[image])
                 if here == labels[base[level]] or here in {int(labels[v]) for v in tried}:
                     continue
@@ -130,6 +130,7 @@ class _Search:
                 move = self._carry(levels, base, level, image)
                 if move is not None:
                     moves.append(move)
+                    labels = orbit_labels(np.array(moves, dtype=np.int32), len(self.graph.arcs))
         return moves
 
     def _path(self, stable: Partition) -> tuple[list[Partition], list[int]]:

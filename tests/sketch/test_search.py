@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from syccl.sketch.search import Levels, Sketch, spreading_sketches, summing_sketches
+from syccl.sketch.search import Levels, spreading_sketches, summing_sketches
 from syccl.topology import Topology
 from tests.problems import contributions, ground_of
 from tests.sketch.quotient_cases import clos, rails
