@@ -17,6 +17,7 @@ MEASURES = {
     "closed_forms": "baseline",
     "command": "command",
     "lifted": "lifted",
+    "mutation": "mutation",
     "random": "random_graph",
     "synth": "engine",
     "tuned": "tuned",

@@ -8,6 +8,7 @@ from tests.quality.parts import (
     fabrics,
     large,
     main_job,
+    mutations,
     published,
     random_graphs,
     small,
@@ -31,5 +32,6 @@ PARTS: dict[str, Part] = {
         sweep,
         every,
         random_graphs,
+        mutations,
     )
 }
