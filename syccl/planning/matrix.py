@@ -28,7 +28,7 @@ _PAIRS_PRICED = 300
 """Pairs above which paths are routed one by one instead of by a linear program."""
 _FINE = 256
 """Where entries are cut, the busiest port sends about as many pieces; a half, a quarter, ... where plans get long."""
-_ROWS, _ROWS_TWICE = 12_000, 3_000
+_ROWS, _ROWS_TWICE = 24_000, 3_000
 """Most transfers of a plan, and most of one that is put in order in two ways."""
 _LATENCY_SHARE = 1 / 32
 """Pieces that take less than this part of the latency are not worth their number."""

@@ -60,7 +60,7 @@ class _Run:
             for resource, seconds in uses:
                 self.left[resource] += seconds
         self.free = np.zeros(count + 1)
-        self.excess = [t - max((s for _, s in uses), default=0.0) for t, uses in zip(tail, shop.uses, strict=True)]
+        self.tail = tail
         self.queues: list[list[tuple[float, int]]] = [[] for _ in keys]
         self.head = np.full(len(keys), -np.inf)
         self.missing = [len(after) for after in shop.after]
@@ -89,18 +89,19 @@ class _Run:
                 job = heapq.heappop(self.events)[1]
                 if job >= 0:
                     line = self.line_of[job]
-                    heapq.heappush(self.queues[line], (-self.excess[job], job))
+                    heapq.heappush(self.queues[line], (-self.tail[job], job))
                     self.head[line] = -self.queues[line][0][0]
                     fresh.append(line)
                 else:
                     freed.append(self.touching[~job])
             # All others could not start before, and nothing has changed for them.
-            self._dispatch(np.unique(np.concatenate((np.array(fresh, dtype=np.int64), *freed))), now)
+            self._dispatch(np.concatenate((np.array(fresh, dtype=np.int64), *freed)), now)
         return Timing(self.start, self.makespan)
 
     def _dispatch(self, changed: NDArray[np.int64], now: float) -> None:
+        """Begin the heads of lines, some of which may be listed twice."""
         waiting = changed[self.head[changed] > -np.inf]
-        lines = waiting[(self.free[self.table[waiting]] <= now).all(axis=1)]
+        lines = np.sort(waiting[(self.free[self.table[waiting]] <= now).all(axis=1)])
         if not len(lines):
             return
         pressure = self.left[self.pressing[lines]].max(axis=1) + self.head[lines]
