@@ -53,6 +53,15 @@ def concurrent_rate(network: Network, group: Group) -> float | None:
 def matrix_seconds(network: Network, table: NDArray[np.int64]) -> float | None:
     """Return a time that no schedule of alltoallv can beat, seconds; None where the program is too large.
 
+    As ``flow_prices``.
+    """
+    found = flow_prices(network, table)
+    return None if found is None else found[0]
+
+
+def flow_prices(network: Network, table: NDArray[np.int64]) -> tuple[float, Floats] | None:
+    """Return the time, in seconds, that prices of links show to be too short for a matrix, and these prices.
+
     Parameters
     ----------
     table
@@ -67,7 +76,7 @@ def matrix_seconds(network: Network, table: NDArray[np.int64]) -> float | None:
     if prices is None:
         return None
     paid = sum(float(_distances(network, prices, s)[network.gpus] @ table[s]) for s in sources.tolist())
-    return paid * (1.0 - _SLACK) / float(network.rates @ prices)
+    return paid * (1.0 - _SLACK) / float(network.rates @ prices), prices
 
 
 def _prices(

@@ -47,7 +47,7 @@ def matrix_bound(topology: Topology, matrix: Matrix, *, islands: Sequence[Sequen
     alphas = rank_alphas(network, trivial_group(topology))
     bandwidth = nothing_to_move(network)
     lines: list[Line] = []
-    for inside, crossing in _cuts(network, table, islands):
+    for inside, crossing in cuts_of(network, table, islands):
         bandwidth = max(bandwidth, _over(crossing, inside, table), key=lambda found: found.seconds_per_byte)
         lines += _lines(network, table, alphas, (inside, crossing))
     lines += _pair_lines(network, table)
@@ -60,7 +60,7 @@ def matrix_bound(topology: Topology, matrix: Matrix, *, islands: Sequence[Sequen
     return Bound(plain, latency, combined, bandwidth.cut, largest[1])
 
 
-def _cuts(
+def cuts_of(
     network: Network, table: Longs, islands: Sequence[Sequence[int]]
 ) -> Iterator[tuple[tuple[int, ...], Crossing]]:
     """Yield the ranks on the sending side and the least cut, for every rank and island, out and in."""
@@ -86,6 +86,21 @@ def _over(crossing: Crossing, inside: tuple[int, ...], table: Longs) -> Bandwidt
 def _lines(network: Network, table: Longs, alphas: Longs, cut: tuple[tuple[int, ...], Crossing]) -> Iterator[Line]:
     """Yield what far senders, and what all of them, have to move over a cut to far receivers, and to all."""
     inside, crossing = cut
+    for sources, sinks in busy_ends(alphas, table, inside):
+        windows = cut_windows(network, crossing.links, sources=sources, sinks=sinks)
+        yield Line("cut with latency", Fraction(int(table[np.ix_(sources, sinks)].sum())), windows)
+
+
+def busy_ends(
+    alphas: Longs, table: Longs, inside: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield senders on one side of a cut and receivers beyond it: all that are busy, and those far from each other.
+
+    Parameters
+    ----------
+    alphas
+        Least alpha from rank to rank, picoseconds.
+    """
     beyond = outside(inside, len(table))
     block, near = table[np.ix_(inside, beyond)], alphas[np.ix_(inside, beyond)]
     for axis, ranks in ((1, inside), (0, beyond)):
@@ -94,11 +109,8 @@ def _lines(network: Network, table: Longs, alphas: Longs, cut: tuple[tuple[int, 
             chosen = np.flatnonzero((distance >= far) & block.any(axis=axis))
             some = tuple(ranks[i] for i in chosen.tolist())
             sources, sinks = (some, beyond) if axis == 1 else (inside, some)
-            moved = int(table[np.ix_(sources, sinks)].sum())
-            if moved:
-                sources, sinks = _busy(table, sources, sinks)
-                windows = cut_windows(network, crossing.links, sources=sources, sinks=sinks)
-                yield Line("cut with latency", Fraction(moved), windows)
+            if table[np.ix_(sources, sinks)].any():
+                yield _busy(table, sources, sinks)
 
 
 def _busy(table: Longs, sources: tuple[int, ...], sinks: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -17,7 +17,6 @@ from syccl.cli.common import (
     topology_options,
 )
 from syccl.cli.matrices import matrix_option, unit_option
-from syccl.errors import InputError
 
 if TYPE_CHECKING:
     from syccl.collective import Matrix, Op
@@ -77,15 +76,9 @@ def command(  # noqa: PLR0913  one parameter an option
     check_root(op, root, topology)
     require_connected(topology)
     matrix = asked_matrix(op, matrix_file, matrix_unit, datatype=datatype, topology=topology)
-    if matrix is not None:
-        if certificate is not None:
-            msg = "there is no certificate for alltoallv yet; leave --certificate out"
-            raise InputError(msg)
-        answer = _matrix_answer(topology, matrix)
-    else:
-        answer = _answer(topology, op, size_bytes, root=root)
+    answer = _matrix_answer(topology, matrix) if matrix is not None else _answer(topology, op, size_bytes, root=root)
     if certificate is not None:
-        answer = _certified(answer, certificate, force=force)
+        answer = _certified(answer, certificate, matrix, force=force)
     if as_json:
         click.echo(to_json(bound_record(answer)))
     else:
@@ -117,14 +110,22 @@ def _matrix_answer(topology: Topology, matrix: Matrix) -> BoundAnswer:
     return BoundAnswer(topology, ALLTOALLV, 0, matrix.size_bytes, trivial_group(topology), bound)
 
 
-def _certified(answer: BoundAnswer, path: Path, *, force: bool) -> BoundAnswer:
+def _certified(answer: BoundAnswer, path: Path, matrix: Matrix | None, *, force: bool) -> BoundAnswer:
     """Return a bound with its proof, which is written to a file."""
     from dataclasses import replace
 
     from syccl.bounds import best_proof
+    from syccl.bounds.matrix_proof import matrix_proof
     from syccl.cli.outputs import write_all
     from syccl.proof.json_file import write_certificate
+    from syccl.symmetry.dimensions import islands
 
-    proof = best_proof(answer.bound, answer.topology, answer.op, size_bytes=answer.size_bytes, root=answer.root)
+    if matrix is None:
+        proof = best_proof(answer.bound, answer.topology, answer.op, size_bytes=answer.size_bytes, root=answer.root)
+    else:
+        proof = matrix_proof(answer.topology, matrix, islands=islands(answer.topology))
     write_all({path: write_certificate(proof)}, force=force)
-    return replace(answer, bound=replace(answer.bound, proof=proof))
+    bound = replace(answer.bound, proof=proof)
+    if bound.proven_s > bound.seconds:
+        bound = replace(bound, window_s=bound.proven_s, why="time windows")
+    return replace(answer, bound=bound)

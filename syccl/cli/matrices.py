@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from syccl.collective import Demand, Matrix, Op
     from syccl.findings import Finding
     from syccl.program import Program
+    from syccl.proof import Certificate
     from syccl.schedule import Schedule
     from syccl.topology import Topology
 
@@ -134,15 +136,37 @@ def matrix_findings(demand: Demand, matrix: Matrix, *, source: str) -> tuple[Fin
         When the schedule is for another collective or number of ranks.
     """
     from syccl.collective.matrix import require_fit
-    from syccl.findings import Finding
 
     if not demand.is_unequal:
         msg = f"--matrix is for alltoallv; this is a schedule for {demand.op.name}"
         raise InputError(msg)
     require_fit(matrix, demand.ranks, topology="the schedule", source=source)
+    return _differences(demand.matrix.tolist(), matrix, "the schedule moves")
+
+
+def proof_findings(stated: Certificate, matrix: Matrix, *, source: str) -> tuple[Finding, ...]:
+    """Return where the proof of a bound is for another matrix.
+
+    Raises
+    ------
+    InputError
+        When the proof is for another collective or number of ranks.
+    """
+    from syccl.collective.matrix import require_fit
+
+    if not stated.matrix:
+        msg = f"--matrix is for alltoallv; this is a proof for {stated.op.name}"
+        raise InputError(msg)
+    require_fit(matrix, stated.topology.ranks, topology="the proof", source=source)
+    return _differences(stated.matrix, matrix, "the proof is for")
+
+
+def _differences(rows: Sequence[Sequence[int]], matrix: Matrix, what: str) -> tuple[Finding, ...]:
+    from syccl.findings import Finding
+
     return tuple(
-        Finding("error", "matrix", f"{u}->{v}", f"the schedule moves {moved} bytes, the matrix asks for {wanted}")
-        for u, (row, wanted_row) in enumerate(zip(demand.matrix.tolist(), matrix.rows, strict=True))
+        Finding("error", "matrix", f"{u}->{v}", f"{what} {moved} bytes, the matrix asks for {wanted}")
+        for u, (row, wanted_row) in enumerate(zip(rows, matrix.rows, strict=True))
         for v, (moved, wanted) in enumerate(zip(row, wanted_row, strict=True))
         if moved != wanted
     )

@@ -37,15 +37,18 @@ def command(
     is an error among them.
     """
     from syccl.cli.files import describe_plan, parse_plan, read_text
-    from syccl.cli.matrices import load_matrix, with_matrix
+    from syccl.cli.matrices import load_matrix, proof_findings, with_matrix
     from syccl.findings import errors
-    from syccl.proof.json_file import is_certificate
+    from syccl.proof.json_file import is_certificate, read_certificate
     from syccl.units import parse_size
 
     size_bytes = None if size is None else parse_size(size)
     text = read_text(file)
     if is_certificate(text):
         what, findings = _check_proof(text, str(file))
+        if matrix_file is not None:
+            matrix = load_matrix(matrix_file, matrix_unit, datatype)
+            findings += proof_findings(read_certificate(text, source=str(file)), matrix, source=str(matrix_file))
     else:
         read = parse_plan(text, file)
         what, findings = describe_plan(read.plan), ()

@@ -26,6 +26,7 @@ MOST_INTERVALS = 256
 FROM_ONE = frozenset({"allgather", "broadcast"})
 DIRECT = frozenset({"alltoall", "scatter", "gather"})
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
+UNEQUAL = "alltoallv"
 WHOLE = frozenset({"allreduce", "broadcast", "reduce"})
 
 

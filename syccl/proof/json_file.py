@@ -17,7 +17,8 @@
        "before": [{"class": 0, "rank": 0, "prices": [as of flows]}, ...], "after": [as before]}}
 
 Links are numbered as in the topology. Ways are all paths from GPU to GPU that pass no GPU and no node twice, numbered
-by the rank that they start from, then by their links' numbers. What is not listed costs nothing. docs/bounds.md says
+by the rank that they start from, then by their links' numbers. For an alltoallv, ``"matrix"`` has a row of bytes for
+each sender. What is not listed costs nothing. docs/bounds.md says
 what makes this a proof.
 """
 
@@ -26,7 +27,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from syccl.collective import op_named
+import numpy as np
+
+from syccl.collective import ALLTOALLV, op_named
+from syccl.collective.matrix import LARGEST_ENTRY
 from syccl.errors import InputError
 from syccl.proof.model import Certificate, Completion, Family, Flow, Longs, Priced, Share
 from syccl.schedule.json_fields import Field, parse_document
@@ -66,6 +70,8 @@ def write_certificate(certificate: Certificate) -> str:
         "families": lines_text(map(_family_text, stated.families)),
         "completion": "null" if stated.completion is None else _completion_text(stated.completion),
     }
+    if stated.op == ALLTOALLV:
+        members["matrix"] = lines_text(numbers_text(np.array(row, dtype=np.int64)) for row in stated.matrix)
     return object_text(members) + "\n"
 
 
@@ -90,7 +96,9 @@ def read_certificate(text: str, *, source: str) -> Certificate:
     document = parse_document(text, source)
     if isinstance(document.value, dict) and document.value.get("schema") != SCHEMA:
         document.fail(f"schema is {document.value.get('schema')!r}; this version reads {SCHEMA!r}")
-    _, said, op, size, root, cluster, grid, symmetry, links, families, completion = document.members(_NAMES)
+    unequal = isinstance(document.value, dict) and document.value.get("op") == ALLTOALLV.name
+    names = (*_NAMES, "matrix") if unequal else _NAMES
+    _, said, op, size, root, cluster, grid, symmetry, links, families, completion, *rest = document.members(names)
     topology, _ = read_topology(cluster)
     try:
         kind = op_named(op.text())
@@ -106,6 +114,7 @@ def read_certificate(text: str, *, source: str) -> Certificate:
         _read_priced(links, "links"),
         tuple(_read_family(item, len(topology.nodes)) for item in families.items()),
         None if completion.value is None else _read_completion(completion),
+        tuple(tuple(row.longs(0, LARGEST_ENTRY).tolist()) for matrix in rest for row in matrix.items()),
     )
     if not len(stated.grid) or said.text() != claim(stated):
         said.fail("does not fit the end of the grid; the file was changed by hand")

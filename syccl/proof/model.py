@@ -109,6 +109,8 @@ class Certificate:
         Empty for ops whose transfers serve one flow each.
     completion
         For an allreduce only.
+    matrix
+        For an alltoallv only: bytes from each rank (row) to each; ``size_bytes`` is the largest buffer that it makes.
     """
 
     topology: Topology
@@ -120,6 +122,7 @@ class Certificate:
     links: tuple[Priced, ...]
     families: tuple[Family, ...] = field(default=())
     completion: Completion | None = None
+    matrix: tuple[tuple[int, ...], ...] = ()
 
     @property
     def time_ps(self) -> int:

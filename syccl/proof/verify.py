@@ -24,6 +24,7 @@ from syccl.proof.board import (
     LARGEST_PRICE,
     MOST_INTERVALS,
     ROOTED,
+    UNEQUAL,
     WHOLE,
     Board,
     Moves,
@@ -63,6 +64,10 @@ class _Check(Board):
             link.rate * int(paid) for link, paid in zip(self.topology.links, self.paid.tolist(), strict=True)
         )
         # payload * total > cost, where payload = size / parts and cost is in bytes * picoseconds / second.
+        if self.op == UNEQUAL:
+            if total * PS_PER_SECOND <= ways_cost:
+                raise WrongError("payload", "prices", "the whole matrix may be delivered in time at these prices")
+            return
         parts = 1 if self.op in WHOLE else self.topology.ranks
         if self.stated.size_bytes * total * PS_PER_SECOND <= ways_cost * parts:
             most = ways_cost * parts / (total * PS_PER_SECOND) if total else float("inf")
@@ -72,6 +77,7 @@ class _Check(Board):
     def _check_shape(self) -> None:
         if not 0 <= self.stated.root < self.topology.ranks or (self.op not in ROOTED and self.stated.root):
             raise WrongError("shape", "root", f"{self.stated.root} is no root of {self.op}")
+        self._check_matrix()
         if self.stated.size_bytes < 1:
             raise WrongError("shape", "size", f"{self.stated.size_bytes} is not positive")
         ascending = len(self.grid) >= 2 and self.grid[0] == 0 and (np.diff(self.grid) > 0).all()
@@ -87,8 +93,24 @@ class _Check(Board):
         if self.stated.completion is not None:
             check_completion(self, self.stated.completion)
 
+    def _check_matrix(self) -> None:
+        rows, ranks = self.stated.matrix, self.topology.ranks
+        if self.op != UNEQUAL:
+            if rows:
+                raise WrongError("shape", "matrix", f"{self.op} has none")
+            return
+        if len(rows) != ranks or any(len(row) != ranks or min(row) < 0 for row in rows):
+            raise WrongError("shape", "matrix", f"must have {ranks} rows of {ranks} whole numbers from 0 on")
+        largest = max(*map(sum, rows), *map(sum, zip(*rows, strict=True)))
+        if self.stated.size_bytes != largest:
+            raise WrongError("shape", "size", f"the largest buffer of the matrix has {largest} bytes")
+        if self.stated.symmetry or self.stated.families:
+            raise WrongError("shape", "matrix", "a proof for a matrix states neither symmetries nor flows")
+
     def _total(self, whole: Moves) -> int:
-        """Return what a byte of the payload pays at least, over all flows."""
+        """Return what a byte of the payload pays at least, over all flows; for a matrix, what all its bytes pay."""
+        if self.op == UNEQUAL:
+            return self._matrix_total()
         if self.op in DIRECT:
             return self._direct(whole)
         if self.op != "allreduce":
@@ -99,6 +121,18 @@ class _Check(Board):
         total = self._family(Family((), flows), "family 0", whole)
         if self.stated.completion is not None:
             total += completion_paid(self, self.stated.completion, whole)
+        return total
+
+    def _matrix_total(self) -> int:
+        """Return what all bytes of the matrix pay at least; every transfer serves one pair."""
+        total = 0
+        for source, row in enumerate(self.stated.matrix):
+            sinks = np.array([sink for sink, wanted in enumerate(row) if wanted and sink != source], dtype=np.int64)
+            if not len(sinks):
+                continue
+            usable = self.usable(np.array([source]), sinks)
+            paid = cheapest(self.ways, self.arrival, self.way_prices, (usable, self.start(source)))[:, -1]
+            total += sum(row[sink] * min(int(paid[sink]), LARGEST_PRICE) for sink in sinks.tolist())
         return total
 
     def _direct(self, whole: Moves) -> int:

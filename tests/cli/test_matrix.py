@@ -154,8 +154,19 @@ def test_the_size_of_a_schedule_of_alltoallv_is_its_own(capsys, folder):
     assert (result.code, f"is {SIZE} bytes" in result.err) == (3, True)
 
 
-def test_there_is_no_certificate_and_no_sweep(capsys, folder):
-    result = alltoallv(capsys, "bound", "--matrix", "m.csv", "--certificate", "c.json")
-    assert (result.code, "no certificate for alltoallv" in result.err) == (3, True)
+def test_a_bound_is_proved(capsys, folder):
+    stated = json.loads(alltoallv(capsys, "bound", "--matrix", "m.csv", "--certificate", "c.json", "--json").out)
+    assert stated["bound_certified"] is True
+    result = run(capsys, "verify", "c.json")
+    assert (result.code, "proof for alltoallv" in result.out) == (0, True)
+    assert run(capsys, "verify", "c.json", "--matrix", "m.csv").code == 0
+    (folder / "other.csv").write_text((folder / "m.csv").read_text().replace("512", "508"))
+    result = run(capsys, "verify", "c.json", "--matrix", "other.csv")
+    assert (result.code, "1->0: the proof is for 512 bytes, the matrix asks for 508" in result.out) == (1, True)
+    (folder / "c.json").write_text((folder / "c.json").read_text().replace("4096", "2048"))
+    assert run(capsys, "verify", "c.json").code == 1
+
+
+def test_there_is_no_sweep(capsys, folder):
     result = run(capsys, "tune", "--topo", "four.json", "--op", "alltoallv")
     assert (result.code, "no sizes but a matrix" in result.err) == (3, True)
