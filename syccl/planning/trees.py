@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,12 +32,13 @@ _ROWS_ROUTED = 3_000
 """Hops of the longest plan whose trees are routed one by one."""
 _ROUTED_COUNTS = 3
 _NEAR = 0.01
-"""Gap to what is reachable below which, for a schedule alone, no other shape is tried for as many pieces."""
+"""Gap to what is reachable below which other shapes and grounds are left out, for a schedule alone or of long plans."""
 _SOLVED_COUNTS, _HOPELESS = 2, 1.5
 """Plans of fewest pieces whose sub-demands are solved, while they take no longer than this, over the best plan."""
 _COMBINED_COUNTS = 2
 _LARGEST_POOL = 150
 _LARGEST_COMBINATION = 256
+_SHAPES = (Shape(), Shape(relays=3), Shape(wave="star"))
 
 
 def routed_plans(problem: Problem) -> Iterable[Plan]:
@@ -45,9 +46,12 @@ def routed_plans(problem: Problem) -> Iterable[Plan]:
     if problem.wants_many_rows and problem.most_hops is None:
         yield from growing_plans(problem, _routed_plan)
         return
+    if problem.wants_many_rows and len(problem.grounds) > 1:
+        yield from _long_plans(problem)
+        return
     budget = 3 * problem.longest_plan if problem.wants_many_rows else _ROWS_IN_ALL
     for count in _routed_counts(problem):
-        for ground, shape in itertools.product(problem.grounds, (Shape(), Shape(relays=3), Shape(wave="star"))):
+        for ground, shape in itertools.product(problem.grounds, _SHAPES):
             if not _is_worth(problem, ground, count, shape) or (problem.rows(count) > budget and count > 1):
                 continue
             budget -= problem.rows(count)
@@ -55,6 +59,33 @@ def routed_plans(problem: Problem) -> Iterable[Plan]:
             yield plan
             if problem.most_hops is None and problem.gap(plan) <= _NEAR:
                 break
+
+
+def _long_plans(problem: Problem) -> Iterator[Plan]:
+    """Yield long plans: of the second largest number of pieces, then of others.
+
+    Where the first ones are near what is reachable, the largest number and all grounds but the best are left out.
+    """
+    largest, *others = _routed_counts(problem)
+    first = others[0] if others else largest
+    plans: list[tuple[Plan, Ground]] = []
+    for ground in problem.grounds:
+        plans += [(plan, ground) for plan in _shaped_plans(problem, ground, first)]
+        yield from (plan for plan, on in plans if on is ground)
+    best, ground = min(plans, key=lambda pair: pair[0].seconds)
+    is_near = problem.gap(best) <= _NEAR
+    grounds = (ground,) if is_near else problem.grounds
+    for count in others if is_near else (largest, *others):
+        if count != first:
+            for ground in grounds:
+                yield from _shaped_plans(problem, ground, count)
+
+
+def _shaped_plans(problem: Problem, ground: Ground, count: int) -> Iterator[Plan]:
+    """Yield plans of all shapes of trees that are worth it."""
+    for shape in _SHAPES:
+        if _is_worth(problem, ground, count, shape):
+            yield _routed_plan(problem, ground, count, shape)
 
 
 def _routed_plan(problem: Problem, ground: Ground, count: int, shape: Shape) -> Plan:
@@ -127,7 +158,7 @@ def _pool(
     """Return distinct trees of all sources, their loads per byte, the group of each, and their depths."""
     pool: dict[tuple[Hop, ...], Piece] = {}
     for piece in [_priced_piece(column) for column in pricing.columns] + [
-        p for plan in structured for p in plan.pieces
+        p for plan in sorted(structured, key=lambda plan: -plan.count) for p in plan.pieces
     ]:
         if len(pool) < _LARGEST_POOL:
             pool.setdefault(piece.hops, piece)

@@ -13,7 +13,7 @@ from syccl.solve.trees import Solver
 from syccl.topology import Topology
 from tests.problems import ENGINE_OPS, problem_of, scheduled
 from tests.sketch.quotient_cases import cube_mesh
-from tests.strategies import ring, torus, two_servers
+from tests.strategies import RATE, cables, gpus, ring, torus, two_servers
 
 SIZE = 4 * 15 * 1001 * 16
 """Bytes that only few powers of two cut evenly, so that few plans are made."""
@@ -72,3 +72,23 @@ def test_solved_plans_are_right(topology: Topology, op: str) -> None:
     assert {plan.name for plan in plans} == {SOLVED}
     assert solver.solved + solver.reused > 0
     check(problem, plans)
+
+
+def two_rings(latency_ps: int = 0) -> Topology:
+    """Two rings of four GPUs with unlike cables, joined by two slow ones."""
+    pairs = [(0, 1), (1, 2), (2, 3), (0, 3), (4, 5), (5, 6), (6, 7), (4, 7), (4, 6)]
+    inside = cables(pairs, 12 * RATE, latency_ps)
+    return Topology("two rings", gpus(8), inside + cables([(0, 4), (2, 6)], RATE, latency_ps))
+
+
+@pytest.mark.parametrize("op", ENGINE_OPS)
+def test_long_plans_stay_on_the_best_ground_where_little_is_left_to_gain(op: str) -> None:
+    problem, _ = problem_of(two_rings(), op, 1 << 26, symmetric=False, most_hops=4000)
+    assert problem.wants_many_rows
+    assert len(problem.grounds) == 2
+    plans = list(routed_plans(problem))
+    counts = [plan.count for plan in plans]
+    check(problem, plans)
+    assert min(problem.gap(plan) for plan in plans if plan.count == counts[0]) <= 0.01
+    assert max(counts) == counts[0] < problem.piece_counts[-1]
+    assert [count for count in counts if counts.count(count) == 2] == [counts[0]] * 2
