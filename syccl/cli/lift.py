@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from syccl import __version__
 from syccl.cli.common import show_findings, size_option, topo_option
 from syccl.errors import InputError
-
-if TYPE_CHECKING:
-    from syccl.cli.files import PlanFile
-    from syccl.findings import Finding
 
 
 @click.command("lift", short_help="Make a schedule of a program.")
@@ -35,6 +30,7 @@ def command(*, file: Path, topo: str, size: str, output: Path | None, force: boo
     """
     from syccl.cli.files import describe_plan, read_plan
     from syccl.cli.outputs import SCHEDULE, checked_output, write_all
+    from syccl.cli.timing import wrong_in
     from syccl.lowering.lift import lift
     from syccl.program import Program
     from syccl.schedule.json_file import write_json
@@ -49,7 +45,7 @@ def command(*, file: Path, topo: str, size: str, output: Path | None, force: boo
     path = output or file.with_suffix(SCHEDULE)
     checked_output(path, suffixes=(SCHEDULE,), force=force)
     topology = load_topology(topo)
-    findings = wrong_in(read)
+    findings = wrong_in(read.plan)
     if not findings:
         schedule = lift(read.plan, topology, size_bytes=parse_size(size))
         findings = verify_schedule(schedule)
@@ -59,15 +55,3 @@ def command(*, file: Path, topo: str, size: str, output: Path | None, force: boo
     write_all({path: write_json(schedule, made_by={"version": __version__, "lifted_from": file.name})}, force=force)
     click.echo(f"{file}: {describe_plan(schedule)}, {len(schedule.transfers)} transfers: wrote {path}")
     return 0
-
-
-def wrong_in(read: PlanFile) -> tuple[Finding, ...]:
-    """Return the errors in a program or schedule."""
-    from syccl.findings import errors
-    from syccl.program import Program
-    from syccl.program.verify import verify_program
-    from syccl.schedule.verify import verify_schedule
-
-    if isinstance(read.plan, Program):
-        return errors(verify_program(read.plan))
-    return errors(verify_schedule(read.plan))

@@ -61,16 +61,16 @@ def command(  # noqa: PLR0913  one parameter an option
     """
     from syccl.cli.common import read_protocol, read_size, read_target
     from syccl.cli.files import describe_plan, read_plan
-    from syccl.cli.lift import wrong_in
     from syccl.cli.matrices import own_size
     from syccl.cli.outputs import PROGRAM, checked_output, write_all
+    from syccl.cli.timing import wrong_in
     from syccl.program.msccl_xml import write_xml
     from syccl.report import lowering as report
     from syccl.report.synthesis import to_json
 
     protocol, size_bytes = read_protocol(protocol), read_size(size, datatype)
     read = read_plan(file)
-    findings = wrong_in(read)
+    findings = wrong_in(read.plan)
     if findings:
         show_findings(str(file), describe_plan(read.plan), findings, as_json=as_json)
         return 1

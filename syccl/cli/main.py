@@ -26,6 +26,7 @@ VERBS = {
     "lower": "syccl.cli.lower",
     "lift": "syccl.cli.lift",
     "simulate": "syccl.cli.simulate",
+    "compare": "syccl.cli.compare",
     "topo": "syccl.cli.topo",
 }
 """Module that holds each verb; it is imported when the verb is used."""

@@ -9,31 +9,53 @@ import click
 
 from syccl.cli.common import DEFAULT_DATATYPE, datatype_option, json_option, show, show_findings, size_option
 from syccl.cli.matrices import matrix_option, unit_option
+from syccl.cli.sweeps import read_sweep, sizes_of, sweep_options
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
+    from syccl.cli.timing import PlanTimer
     from syccl.findings import Finding
     from syccl.program import Program
-    from syccl.report.simulation import Timing
     from syccl.schedule import Schedule
+    from syccl.tuning import Sweep
+
+DEFAULT_FACTOR = 2.0
 
 
 @click.command("simulate", short_help="Predict the time of a program or a schedule.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--topo", metavar="FILE|NAME", help="Topology to run on; a schedule knows its own.")
 @size_option
+@sweep_options(None, None, DEFAULT_FACTOR)
 @matrix_option
 @unit_option
 @datatype_option
+@click.option(
+    "--links", type=click.IntRange(min=0), default=0, metavar="N", help="Also list the N links that are busiest."
+)
+@click.option(
+    "--timeline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write when each step of a program runs, as a trace for ui.perfetto.dev or chrome://tracing.",
+)
+@click.option("--force", is_flag=True, help="Replace an existing timeline.")
 @json_option
-def command(
+def command(  # noqa: PLR0913  one parameter an option
     *,
     file: Path,
     topo: str | None,
     size: str,
+    first: str | None,
+    last: str | None,
+    factor: float | None,
+    step: str | None,
     matrix_file: Path | None,
     matrix_unit: str,
     datatype: str,
+    links: int,
+    timeline: Path | None,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Predict the time of FILE, a program in XML or a schedule in JSON.
@@ -41,81 +63,131 @@ def command(
     A program is run as a runtime does: thread blocks in sequence, bounded connections, links shared fairly. A schedule
     is timed with each link serving its transfers in order. A program that is wrong is not run: what is wrong is listed,
     as verify lists it, and the exit code is 1.
+
+    With -b or -e a table in the form of nccl-tests shows all sizes of the sweep.
+
+    For example: syccl simulate allreduce.xml --topo a100x32 -b 64K -e 1G -f 4
     """
     from syccl.cli.files import describe_plan, read_plan
-    from syccl.cli.matrices import load_matrix, own_size, refuse_size, with_matrix
+    from syccl.cli.matrices import own_size
+    from syccl.cli.timing import plan_timer
     from syccl.findings import errors
-    from syccl.program import Program
-    from syccl.report.simulation import simulation_record, simulation_table
-    from syccl.report.synthesis import to_json
     from syccl.units import parse_size
 
     size_bytes = parse_size(size)
+    sweep = _sweep_asked(first, last, factor, step)
+    if timeline is not None:
+        _check_timeline(timeline, force=force)
     plan = read_plan(file).plan
     what = describe_plan(plan)
     found: tuple[Finding, ...] = ()
     if matrix_file is not None:
-        matrix = load_matrix(matrix_file, matrix_unit, datatype)
-        plan, found = with_matrix(plan, matrix, source=str(matrix_file))
-        if isinstance(plan, Program):
-            refuse_size("the matrix says how much there is to move")
-            size_bytes = matrix.size_bytes
-    timing = found if errors(found) else _time(plan, topo, own_size(plan, size_bytes))
-    if isinstance(timing, tuple):
-        show_findings(str(file), what, timing, as_json=as_json)
+        plan, found, size_bytes = _with_matrix(plan, matrix_file, (matrix_unit, datatype), size_bytes)
+    size_bytes = own_size(plan, size_bytes)
+    wrong = errors(found) or _wrong(plan, None if sweep else size_bytes)
+    if wrong:
+        show_findings(str(file), what, wrong, as_json=as_json)
         return 1
-    if as_json:
-        click.echo(to_json(simulation_record(str(file), what, timing)))
+    timer = plan_timer(plan, topo)
+    if timeline is not None:
+        _write_timeline(timer, timeline, size_bytes, force=force)
+    if sweep is not None:
+        _tell_sweep(timer, f"{file}: {what}", sizes_of(timer, sweep, datatype), datatype=datatype, as_json=as_json)
     else:
-        show(simulation_table(str(file), what, timing))
+        _tell(timer, (str(file), what), size_bytes, links=links, as_json=as_json)
     return 0
 
 
-def _time(plan: Program | Schedule, topo: str | None, size_bytes: int) -> Timing | tuple[Finding, ...]:
-    """Return the predicted time, or what is wrong with a program that must not be run."""
+def _sweep_asked(first: str | None, last: str | None, factor: float | None, step: str | None) -> Sweep | None:
+    """Return the sweep that the options ask for, None where they name no size."""
+    from syccl.cli.matrices import refuse_size
+
+    if first is None and last is None:
+        if factor is not None or step is not None:
+            msg = "-f and -i are steps of a sweep; give its sizes with -b and -e"
+            raise InputError(msg)
+        return None
+    refuse_size("-b and -e say which sizes")
+    limits = (first or last or "", last or first or "")
+    return read_sweep(limits, factor, step, default_factor=DEFAULT_FACTOR)
+
+
+def _with_matrix(
+    plan: Program | Schedule, path: Path, form: tuple[str, str], size_bytes: int
+) -> tuple[Program | Schedule, tuple[Finding, ...], int]:
+    """Return the plan with what a matrix says about it, where it moves something else, and its size."""
+    from syccl.cli.matrices import load_matrix, refuse_size, with_matrix
     from syccl.program import Program
 
-    return _program_timing(plan, topo, size_bytes) if isinstance(plan, Program) else _timing(plan, topo, size_bytes)
+    matrix = load_matrix(path, *form)
+    plan, found = with_matrix(plan, matrix, source=str(path))
+    if isinstance(plan, Program):
+        refuse_size("the matrix says how much there is to move")
+        size_bytes = matrix.size_bytes
+    return plan, found, size_bytes
 
 
-def _program_timing(program: Program, topo: str | None, size_bytes: int) -> Timing | tuple[Finding, ...]:
-    from syccl.findings import errors
-    from syccl.program.verify import verify_program
-    from syccl.report.simulation import Timing
-    from syccl.simulate.program_time import simulate_program
-    from syccl.topology.catalog import load_topology
+def _wrong(plan: Program | Schedule, size_bytes: int | None) -> tuple[Finding, ...]:
+    """Return the errors of a program; a schedule is timed as it stands."""
+    from syccl.cli.timing import wrong_in
+    from syccl.program import Program
 
-    if topo is None:
-        msg = "a program does not say which topology it runs on; give one with --topo"
+    return wrong_in(plan, size_bytes=size_bytes) if isinstance(plan, Program) else ()
+
+
+def _check_timeline(path: Path, *, force: bool) -> None:
+    from syccl.cli.outputs import SCHEDULE, checked_output
+
+    checked_output(path, suffixes=(SCHEDULE,), force=force)
+
+
+def _write_timeline(timer: PlanTimer, path: Path, size_bytes: int, *, force: bool) -> None:
+    from syccl.cli.outputs import write_all
+    from syccl.program import Program
+    from syccl.report.timeline import trace
+    from syccl.simulate.timeline import timeline
+
+    if not isinstance(timer.plan, Program):
+        msg = "--timeline shows the steps of a program in XML; a schedule has none: lower it first (syccl lower)"
         raise InputError(msg)
-    topology = load_topology(topo)
-    findings = verify_program(program, size_bytes=size_bytes)
-    if errors(findings):
-        return findings
-    _tell_selection(program, size_bytes)
-    run = simulate_program(program, topology, size_bytes=size_bytes)
-    return Timing(topology, program.collective, size_bytes, run.seconds, run.bottleneck)
+    write_all({path: trace(timeline(timer.plan, timer.topology, size_bytes=size_bytes))}, force=force)
 
 
-def _tell_selection(program: Program, size_bytes: int) -> None:
-    """Say so on standard error when a runtime would not take the file for that size of the default element type."""
+def _tell(timer: PlanTimer, said: tuple[str, str], size_bytes: int, *, links: int, as_json: bool) -> None:
+    from syccl.report import simulation as report
+    from syccl.report.synthesis import to_json
+
+    timing = timer.at(size_bytes)
+    _tell_selection(timer.plan, size_bytes)
+    if as_json:
+        click.echo(to_json(report.simulation_record(*said, timing, links=links)))
+        return
+    show(report.simulation_table(*said, timing))
+    if links:
+        click.echo()
+        show(report.link_table(timing, links))
+
+
+def _tell_sweep(timer: PlanTimer, what: str, sizes: tuple[int, ...], *, datatype: str, as_json: bool) -> None:
+    from syccl.report import simulation as report
+    from syccl.report.synthesis import to_json
+
+    rows = report.sweep_records(timer.plan, timer.topology, timer.times(sizes), datatype)
+    if as_json:
+        click.echo(to_json({"what": what, "topology": timer.topology.name, "sizes": rows}))
+    else:
+        click.echo(f"# {what}, on {timer.topology.name}")
+        show(report.sweep_table(rows))
+
+
+def _tell_selection(plan: Program | Schedule, size_bytes: int) -> None:
+    """Say so on standard error when a runtime would not take a program for that size of the default element type."""
+    from syccl.program import Program
     from syccl.program.selection import selection
     from syccl.report.selection import unselected_words
 
-    words = unselected_words(selection(program, DEFAULT_DATATYPE), size_bytes)
+    if not isinstance(plan, Program):
+        return
+    words = unselected_words(selection(plan, DEFAULT_DATATYPE), size_bytes)
     if words:
         click.echo(f"note: with {DEFAULT_DATATYPE} a runtime would not use this file: {words}", err=True)
-
-
-def _timing(schedule: Schedule, topo: str | None, size_bytes: int) -> Timing:
-    from syccl.report.simulation import Timing
-    from syccl.simulate.schedule_time import schedule_time
-    from syccl.topology.catalog import load_topology
-    from syccl.topology.identity import topology_hash
-
-    topology = schedule.topology
-    if topo is not None and topology_hash(load_topology(topo)) != topology_hash(topology):
-        msg = f"the schedule was made for {topology.name!r}, and --topo {topo!r} differs; leave --topo out"
-        raise InputError(msg)
-    run = schedule_time(schedule, size_bytes=size_bytes)
-    return Timing(topology, schedule.demand.op.name, size_bytes, run.seconds, run.bottleneck)

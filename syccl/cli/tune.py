@@ -10,7 +10,6 @@ import click
 
 from syccl.cli.common import (
     datatype_option,
-    finite,
     json_option,
     op_option,
     protocol_option,
@@ -21,7 +20,7 @@ from syccl.cli.common import (
     target_option,
     topology_options,
 )
-from syccl.errors import InputError
+from syccl.cli.sweeps import read_sweep, sweep_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,30 +37,7 @@ DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
 @click.command("tune", short_help="Make the fewest programs for a sweep over sizes.")
 @topology_options
 @op_option
-@click.option(
-    "-b",
-    "--minbytes",
-    "first",
-    default=DEFAULT_FIRST,
-    show_default=True,
-    metavar="BYTES",
-    help="First size; K, M, G are powers of 1024 as in nccl-tests (1K, 1KB and 1KiB are 1024 bytes).",
-)
-@click.option(
-    "-e", "--maxbytes", "last", default=DEFAULT_LAST, show_default=True, metavar="BYTES", help="Last size at most."
-)
-@click.option(
-    "-f",
-    "--stepfactor",
-    "factor",
-    type=click.FloatRange(min=1, min_open=True),
-    callback=finite,
-    metavar="FACTOR",
-    help="Each size is the one before times this. Default: 2.",
-)
-@click.option(
-    "-i", "--stepbytes", "step", metavar="BYTES", help="Each size is the one before plus this, instead of -f."
-)
+@sweep_options(DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR)
 @datatype_option
 @protocol_option
 @target_option
@@ -120,7 +96,7 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.tuning import sweep_sizes, tune
 
     store = open_store(cache, no_cache=no_cache)
-    op, sweep = op_named(op_name), _sweep(first, last, factor, step)
+    op, sweep = op_named(op_name), read_sweep((first, last), factor, step, default_factor=DEFAULT_FACTOR)
     options = Options(
         0,
         datatype_named(datatype),
@@ -146,17 +122,6 @@ def command(  # noqa: PLR0913  one parameter an option
     _write(report, csv_file, force=force, quiet=quiet)
     _tell(report, quiet=quiet, as_json=as_json)
     return 0
-
-
-def _sweep(first: str, last: str, factor: float | None, step: str | None) -> Sweep:
-    from syccl.tuning import Sweep
-    from syccl.units import parse_size
-
-    if factor is not None and step is not None:
-        msg = "-f multiplies sizes and -i adds to them; give one of the two"
-        raise InputError(msg)
-    limits = parse_size(first), parse_size(last)
-    return Sweep(*limits, factor or DEFAULT_FACTOR, None if step is None else parse_size(step))
 
 
 def _default(topology: Topology, op: Op, root: int) -> Path:

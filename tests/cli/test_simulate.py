@@ -79,3 +79,46 @@ def test_wrong_inputs_are_3(capsys: Capsys, args: tuple[str, ...], message: str)
     result = run(capsys, "simulate", *args)
     assert result.code == 3
     assert message in result.err
+
+
+def test_a_sweep_has_the_columns_of_nccl_tests(capsys: Capsys) -> None:
+    args = ("simulate", "a.xml", "--topo", "ring2.yaml", "-b", "1K", "-e", "1M", "-f", "32")
+    lines = run(capsys, *args).out.splitlines()
+    assert lines[0] == "# a.xml: program, allgather over 2 ranks, 2 chunks, on ring2"
+    assert [line.split()[:4] for line in lines[2:]] == [
+        ["1024", "128", "float32", "none"],
+        ["32768", "4096", "float32", "none"],
+        ["1048576", "131072", "float32", "none"],
+    ]
+    sizes = json.loads(run(capsys, *args, "--json").out)["sizes"]
+    alone = json.loads(run(capsys, "simulate", "a.xml", "--topo", "ring2.yaml", "--size", "32K", "--json").out)
+    assert sizes[1]["time_us"] == alone["time_us"]
+    assert all(row["selected"] and row["bottleneck"] == "gpu0->gpu1" for row in sizes)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [(("-f", "2"), "give its sizes with -b and -e"), (("-b", "1K", "--size", "1K"), "leave --size out")],
+)
+def test_a_sweep_needs_sizes_of_its_own(capsys: Capsys, args: tuple[str, ...], said: str) -> None:
+    result = run(capsys, "simulate", "a.json", *args)
+    assert (result.code, result.out) == (3, "")
+    assert said in result.err
+
+
+def test_the_busiest_links_are_listed(capsys: Capsys) -> None:
+    args = ("simulate", "a.json", "--size", "1M", "--links", "1")
+    assert run(capsys, *args).out.splitlines()[-1].split()[0] == "gpu0->gpu1"
+    (link,) = json.loads(run(capsys, *args, "--json").out)["links"]
+    assert 0.9 < link["utilisation"] <= 1
+
+
+def test_the_timeline_is_a_trace(capsys: Capsys) -> None:
+    args = ("simulate", "a.xml", "--topo", "ring2.yaml", "--size", "1M", "--json", "--timeline", "t.json")
+    seconds = json.loads(run(capsys, *args).out)["time_us"]
+    events = [event for event in json.loads(Path("t.json").read_text())["traceEvents"] if event["ph"] == "X"]
+    assert len(events) == sum(line.count("<step") for line in Path("a.xml").read_text().splitlines())
+    assert max(event["ts"] + event["dur"] for event in events) == pytest.approx(seconds)
+    assert {event["pid"] for event in events} == {0, 1}
+    assert run(capsys, *args).code == 3
+    assert "has none: lower it first" in run(capsys, "simulate", "a.json", "--timeline", "u.json").err

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from syccl.report.simulation import Timing, simulation_record, simulation_table
 from tests.strategies import ring
 
-TIMING = Timing(ring(4), "allreduce", 10**6, 1e-3, 2)
+TIMING = Timing(ring(4), "allreduce", 10**6, 1e-3, 2, np.full(8, 0.5))
 
 
 def test_bandwidths_are_those_of_nccl_tests() -> None:
@@ -18,13 +19,13 @@ def test_bandwidths_are_those_of_nccl_tests() -> None:
 
 
 def test_a_custom_program_has_no_busbw() -> None:
-    custom = Timing(ring(4), "custom", 10**6, 1e-3, None)
+    custom = Timing(ring(4), "custom", 10**6, 1e-3, None, np.zeros(8))
     assert simulation_record("a.xml", "program", custom)["busbw_GBps"] is None
     assert dict(simulation_table("a.xml", "program", custom).rows)["busbw"] == "-"
 
 
 def test_no_time_has_no_bandwidth() -> None:
-    assert Timing(ring(4), "allreduce", 10**6, 0.0, None).algbw is None
+    assert Timing(ring(4), "allreduce", 10**6, 0.0, None, np.zeros(8)).algbw is None
 
 
 def test_the_table_says_which_buffer_the_size_is_of() -> None:

@@ -1,0 +1,104 @@
+"""Timing programs and schedules, for the verbs that do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from syccl.errors import FindingsError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from syccl.findings import Finding
+    from syccl.program import Program
+    from syccl.report.simulation import Timing
+    from syccl.schedule import Schedule
+    from syccl.topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class PlanTimer:
+    """A program or schedule on a topology, ready to be timed at many sizes."""
+
+    plan: Program | Schedule
+    topology: Topology
+    at: Callable[[int], Timing]
+    """Size in bytes to its timing; FindingsError where the program deadlocks."""
+
+    def times(self, sizes: Iterable[int]) -> list[tuple[int, Timing | None]]:
+        """Return the timing at each size, None where the program deadlocks."""
+        return [(size, self._try(size)) for size in sizes]
+
+    def _try(self, size: int) -> Timing | None:
+        try:
+            return self.at(size)
+        except FindingsError:
+            return None
+
+
+def wrong_in(plan: Program | Schedule, *, size_bytes: int | None = None) -> tuple[Finding, ...]:
+    """Return the errors in a program or schedule; ``size_bytes`` is a call at which a program must end."""
+    from syccl.findings import errors
+    from syccl.program import Program
+    from syccl.program.verify import verify_program
+    from syccl.schedule.verify import verify_schedule
+
+    if isinstance(plan, Program):
+        return errors(verify_program(plan, size_bytes=size_bytes))
+    return errors(verify_schedule(plan))
+
+
+def plan_timer(plan: Program | Schedule, topo: str | None) -> PlanTimer:
+    """Return the timer of a right program or schedule.
+
+    Parameters
+    ----------
+    topo
+        Name or file of the topology; a schedule knows its own, and it must be the same.
+
+    Raises
+    ------
+    InputError
+        When a program comes without a topology or with one that does not fit, or a schedule was made for another.
+    """
+    from syccl.program import Program
+
+    return _of_program(plan, topo) if isinstance(plan, Program) else _of_schedule(plan, topo)
+
+
+def _of_program(program: Program, topo: str | None) -> PlanTimer:
+    from syccl.report.simulation import Timing
+    from syccl.simulate.program_time import ProgramTimer
+    from syccl.topology.catalog import load_topology
+
+    if topo is None:
+        msg = "a program does not say which topology it runs on; give one with --topo"
+        raise InputError(msg)
+    topology = load_topology(topo)
+    timer = ProgramTimer.of(program, topology)
+
+    def at(size_bytes: int) -> Timing:
+        run = timer.at(size_bytes)
+        return Timing(topology, program.collective, size_bytes, run.seconds, run.bottleneck, run.utilisation)
+
+    return PlanTimer(program, topology, at)
+
+
+def _of_schedule(schedule: Schedule, topo: str | None) -> PlanTimer:
+    from syccl.report.simulation import Timing
+    from syccl.simulate.schedule_time import schedule_time
+    from syccl.topology.catalog import load_topology
+    from syccl.topology.identity import topology_hash
+
+    topology = schedule.topology
+    if topo is not None and topology_hash(load_topology(topo)) != topology_hash(topology):
+        msg = f"the schedule was made for {topology.name!r}, and --topo {topo!r} differs; leave --topo out"
+        raise InputError(msg)
+
+    def at(size_bytes: int) -> Timing:
+        run = schedule_time(schedule, size_bytes=size_bytes)
+        share = run.link_busy_s / run.seconds if run.seconds > 0 else run.link_busy_s
+        return Timing(topology, schedule.demand.op.name, size_bytes, run.seconds, run.bottleneck, share)
+
+    return PlanTimer(schedule, topology, at)
