@@ -15,7 +15,7 @@ from tests.strategies import ring
 
 Capsys = pytest.CaptureFixture[str]
 
-CASES = [("allgather", ring(5)), ("reducescatter", ring(6)), ("allreduce", ring(5))]
+CASES = [("allgather", ring(5)), ("reducescatter", ring(6)), ("allreduce", ring(8))]
 """Islands that are no switches, so that the constraint solver is asked."""
 
 
