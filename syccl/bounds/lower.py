@@ -25,6 +25,9 @@ LONG = 100
 """Above so many times the latency bound, the bandwidth bound is nearly all: only quick time windows are looked at."""
 
 
+_SETTLED = 1000
+"""Above so many times the latency bound, time windows prove what formulas say, and hardly more."""
+
 _BUSY = 2
 """From so many times the latency bound on, a partition may say more of an allreduce than pairs do."""
 
@@ -138,7 +141,8 @@ def lower_bound(  # noqa: PLR0913  the job, what is known of the cluster, and ho
         return closed
     partition = closed.partition if closed.bandwidth_s > _BUSY * closed.latency_s else None
     prover = _Prover(topology, op, (size_bytes, root), windows, clock or Clock())
-    proof = prover.proof(closed.seconds * (1 - _BELOW), partition)
+    is_settled = closed.seconds > _SETTLED * closed.latency_s
+    proof = prover.proof(closed.seconds * (1 - _BELOW), partition, seeks_later=not is_settled)
     if proof is None:
         return closed
     seconds = proof.time_ps / PS_PER_SECOND
@@ -185,8 +189,8 @@ class _Prover:
     most: int
     clock: Clock
 
-    def proof(self, start_s: float, parts: Parts | None) -> Certificate | None:
-        """Return a checked proof of the largest time from a start on that time windows can prove."""
+    def proof(self, start_s: float, parts: Parts | None, *, seeks_later: bool = True) -> Certificate | None:
+        """Return a checked proof of the largest time from a start on that time windows can prove, or of the start."""
         if self.clock.is_over():
             return None
         programs = window_programs(self.topology, self.op.name, self.job[1], self.most)
@@ -198,7 +202,7 @@ class _Prover:
         start = max(1, int(start_s * PS_PER_SECOND))
         sharp = sharper(programs, parts) if parts and not self.clock.is_over() else None
         for candidate in (programs, sharp) if sharp else (programs,):
-            found = candidate.latest_short(payload, start, self.clock)
+            found = candidate.latest_short(payload, start, self.clock, seeks_later=seeks_later)
             proof = proven(self.topology, self.op, self.job, (candidate, found)) if found else None
             if proof:
                 best, start = proof, proof.time_ps

@@ -11,18 +11,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syccl.bounds import lower_bound
 from syccl.bounds.window import QUICK, Windows, windows
 from syccl.bounds.window.drive import latest_short
 from syccl.bounds.window.fabric import MOST_HOPS, fabric_of
 from syccl.bounds.window.flows import Classes, families
 from syccl.bounds.window.grid import grid_of
+from syccl.collective import OPS
 from syccl.optimize.choice import Way, choose
 from syccl.optimize.status import Status
 from syccl.proof.ways import ways_of
+from syccl.symmetry.automorphisms import find_group
+from syccl.symmetry.dimensions import islands
 from syccl.topology import Kind, Link, Node, Topology
 from tests.bounds.clusters import a100, h800
 from tests.bounds.test_lower import PROVED_US, SIZES, halves, seconds
-from tests.strategies import cables, duplex, gpus, mesh, ring, scrambled, symmetric_topologies, topologies, two_servers
+from tests.strategies import (
+    cables,
+    duplex,
+    gpus,
+    mesh,
+    ring,
+    scrambled,
+    symmetric_topologies,
+    topologies,
+    torus,
+    two_servers,
+)
 
 GB = 10**9
 NS_PER_S = 10**9
@@ -202,3 +217,13 @@ def test_the_search_ends_just_below_the_first_time_that_is_enough(latency: int, 
     assert len(asked) <= 12
     assert enough * 0.98 - 1 <= found.horizon < enough  # type: ignore[union-attr]
     assert latest_short(at, payload, int(enough) + 1, work=100) is None  # type: ignore[arg-type,type-var]
+
+
+def test_large_sizes_are_certified_by_a_single_program() -> None:
+    topology = torus(3, 3)
+    group, parts = find_group(topology), islands(topology)
+    bound = lower_bound(topology, OPS["alltoall"], size_bytes=1 << 32, group=group, islands=parts)
+    assert bound.is_certified
+    programs = windows(topology, "alltoall", 0, QUICK)
+    assert programs is not None
+    assert len(programs.solved) == 1

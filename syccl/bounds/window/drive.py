@@ -103,17 +103,21 @@ class Windows:
         made = window_program(self.fabric, self.families, grid, wires=self.wires, completion=self.completion)
         return (grid, *made)
 
-    def latest_short(self, payload: float, start: int, clock: Clock | None = None) -> Solved | None:
+    def latest_short(
+        self, payload: float, start: int, clock: Clock | None = None, *, seeks_later: bool = True
+    ) -> Solved | None:
         """Return the latest program found, from a start on, within whose horizon a payload (bytes) cannot be delivered.
 
-        None where it can be by the start already, or the clock leaves no time to see.
+        None where it can be by the start already, or the clock leaves no time to see. Later horizons than the start
+        are only looked at if asked for.
         """
         clock = Clock() if clock is None else clock
 
         def at(horizon: int) -> Solved | None:
             return None if clock.is_over() else self.at(horizon)
 
-        return latest_short(at, payload, start, work=(_SHARP if self.completion else _PROGRAMS) * self.most)
+        programs = (_SHARP if self.completion else _PROGRAMS) if seeks_later else 0
+        return latest_short(at, payload, start, work=programs * self.most)
 
 
 def _solved(grid: Grid, program: LinearProgram, layout: Layout) -> Solved | None:
