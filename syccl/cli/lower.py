@@ -64,7 +64,7 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.cli.matrices import own_size
     from syccl.cli.outputs import PROGRAM, checked_output, write_all
     from syccl.cli.timing import wrong_in
-    from syccl.program.msccl_xml import write_xml
+    from syccl.program.msccl_xml import xml_lines
     from syccl.report import lowering as report
     from syccl.report.synthesis import to_json
 
@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913  one parameter an option
     path = output or file.with_name(f"{file.stem}.{target.name}{PROGRAM}")
     checked_output(path, suffixes=(PROGRAM,), force=force)
     made = _lowered(schedule, size_bytes=size_bytes, options=(protocol, target_name, datatype), path=path)
-    write_all({path: write_xml(made.program, target)}, force=force)
+    write_all({path: xml_lines(made.program, target)}, force=force)
     if as_json:
         click.echo(to_json(report.record(made)))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from syccl.collective import Op
@@ -90,7 +90,11 @@ def unwritable(path: Path, error: Exception) -> InputError:
     return InputError(f"output {clipped(str(path))} cannot be written: {reason or error}; choose another with -o")
 
 
-def write_all(texts: Mapping[Path, str | bytes], *, force: bool) -> None:
+Content = str | bytes | Iterable[str]
+"""What a file is to hold, whole or in pieces."""
+
+
+def write_all(texts: Mapping[Path, Content], *, force: bool) -> None:
     """Write every file or none: each into a temporary file beside its place, then all are moved.
 
     Raises
@@ -124,12 +128,14 @@ def _place_all(made: dict[Path, Path], *, force: bool) -> None:
         del made[path]
 
 
-def _write_beside(path: Path, content: str | bytes) -> Path:
+def _write_beside(path: Path, content: Content) -> Path:
     """Write a temporary file in the folder of ``path`` and return its name; nothing is left on an error."""
     place = path.resolve()
     temporary = place.with_name(f".syccl.{os.getpid()}{place.suffix}.tmp")
     try:
-        temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with temporary.open("wb") as file:
+            for piece in (content,) if isinstance(content, str | bytes) else content:
+                file.write(piece if isinstance(piece, bytes) else piece.encode())
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise unwritable(path, error) from error

@@ -25,7 +25,7 @@ from syccl.cli.matrices import matrix_option, unit_option
 from syccl.errors import InternalError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from syccl.collective import Op
     from syccl.pipeline import Options, Synthesis
@@ -153,13 +153,13 @@ def _write(made: Synthesis, options: Options, paths: tuple[Path, ...], *, force:
     write_all(texts, force=force)
 
 
-def _program_text(made: Synthesis, target: Target) -> str:
-    from syccl.program.msccl_xml import write_xml
+def _program_text(made: Synthesis, target: Target) -> Iterator[str]:
+    from syccl.program.msccl_xml import xml_lines
 
     if made.program is None:
         msg = f"no program was made for {made.topology.name}"
         raise InternalError(msg)
-    return write_xml(made.program, target)
+    return xml_lines(made.program, target)
 
 
 def _schedule_text(made: Synthesis, options: Options) -> str:

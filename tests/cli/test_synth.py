@@ -17,7 +17,7 @@ from syccl.errors import GaveUpError
 from syccl.topology import Kind, Link, Node, Topology
 from syccl.topology.yaml_file import write_yaml
 from tests.cli.run import Result, run
-from tests.report.made import Options, allgather_schedule, synthesis
+from tests.report.made import Options, Synthesis, allgather_schedule, synthesis
 from tests.strategies import ring
 
 Capsys = pytest.CaptureFixture[str]
@@ -47,7 +47,9 @@ class Pipeline:
 def pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pipeline:
     made = Pipeline()
     module = ModuleType("syccl.pipeline")
-    module.__dict__.update(Options=Options, synthesize=made.synthesize, LARGEST_DEFAULT_PROGRAM=128)
+    module.__dict__.update(
+        Options=Options, Synthesis=Synthesis, synthesize=made.synthesize, LARGEST_DEFAULT_PROGRAM=128
+    )
     monkeypatch.setitem(sys.modules, "syccl.pipeline", module)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ring2.yaml").write_text(write_yaml(ring(2)))
