@@ -9,28 +9,25 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from syccl.planning.problem import MAX_CHUNKS, Plan, Problem
+from syccl.planning.deadlines import deadline_plans
+from syccl.planning.field import Field
+from syccl.planning.problem import Plan, Problem
 from syccl.sketch.packing import Manner, Packing, pack
-from syccl.sketch.timely import Goal, timely_trees
 from syccl.sketch.ways import Ways
-from syccl.solve.forest import Forest, listed, mirrored, sequenced, shop_of
+from syccl.solve.forest import Forest, sequenced, shop_of
 from syccl.solve.modulo import Round, modulo_schedule
-from syccl.solve.timing import Timed
 
 Longs = NDArray[np.int64]
 
 _ROWS_OF_ROUNDS = 70_000
 """Transfers of the longest plan of rounds: bounds the size of files and the time to check them."""
-_ROWS_OF_LIST = 8_500
-"""Transfers of the longest plan whose trees are grown and timed one by one."""
-_ROWS_OF_PROGRAM, _ROWS_OF_SHORT_PROGRAM = 2_000, 300
-"""Transfers of the longest plan for a program, of which each is several steps; fewer where latency counts."""
+_ROWS_WRITTEN = 2_048
+"""Transfers of the longest star, chain or binomial tree."""
 _MOST_TREES = 16
 _TREE_NUMBERS = 4
 _MANNERS = tuple(Manner(depth, steep) for depth in (0.05, 0.2) for steep in ((3.0, 10.0), (8.0, 40.0)))
@@ -43,73 +40,32 @@ _FULL_ENOUGH = 4
 """Packings that fill the links to the bound after which no more are made."""
 _AS_GOOD = 1.01
 _COUNTS_TRIED = 4
-_COUNTS_TIMELY = 3
 _TOLERANCE = 1e-6
-_DEADLINES = (1.05, 1.25)
-"""Deadlines to plan for, in bounds."""
 _ROUNDS_FROM = 2.0
 """Bandwidth bounds from so many latency bounds on are worth rounds of packed trees."""
 
 
 def spread_plans(problem: Problem) -> Iterator[Plan]:
     """Yield plans of broadcast and reduce."""
-    field = _Field(problem, Ways.of(problem.quotient))
-    yield from _written_down(field)
-    if problem.bandwidth_s >= _ROUNDS_FROM * problem.latency_s or not problem.is_short:
-        yield from _rounds(field)
+    field = Field(problem, Ways.of(problem.quotient))
+    best_s = math.inf
+    for plan in itertools.chain(_written_down(field), _rounds(field) if _is_worth_rounds(problem) else ()):
+        best_s = min(best_s, plan.seconds)
+        yield plan
     if problem.is_short:
-        yield from _for_deadlines(field)
+        yield from deadline_plans(field, best_s)
 
 
-@dataclass(frozen=True, eq=False)
-class _Field:
-    """A problem and its arcs."""
-
-    problem: Problem
-    all_ways: Ways
-
-    @cached_property
-    def ways(self) -> Ways:
-        """Arcs away from the root; those of a reduce are reversed."""
-        return self.all_ways.reversed if self.problem.op.reduces else self.all_ways
-
-    @cached_property
-    def near(self) -> Ways:
-        """Arcs away from the root without detours."""
-        return self.ways.near(self.problem.islands)
-
-    def counts(self, most_rows: int) -> list[int]:
-        """Return the numbers of pieces that a plan of so many transfers can have, ascending."""
-        problem, n = self.problem, self.ways.ranks
-        if problem.most_hops is not None:
-            most_rows = min(most_rows, _ROWS_OF_SHORT_PROGRAM if problem.is_short else _ROWS_OF_PROGRAM)
-        counts = [1 << i for i in range(16) if problem.cuts_evenly(1 << i) and 1 << i <= MAX_CHUNKS]
-        return [c for c in counts if c * (n - 1) <= most_rows and problem.fits(c)] or [1]
-
-    def chunk_bytes(self, count: int) -> float:
-        """Return the bytes of one of ``count`` pieces."""
-        return self.problem.size_bytes / count
-
-    def plan(self, name: str, forest: Forest, timed: Timed) -> Plan:
-        """Return trees away from the root with their times as a plan, mirrored for a reduce."""
-        inward = self.problem.op.reduces
-        pieces = forest.pieces(name, inward=inward)
-        times = mirrored(timed, reduces=True) if inward else timed
-        return Plan(name, pieces, len(pieces), times, self.problem.chunks(len(pieces)))
-
-    def listed(self, name: str, forest: Forest) -> Plan:
-        """Return a plan timed by a list schedule."""
-        rows = forest.rows()
-        count = len(forest.picks)
-        return self.plan(name, forest, listed(rows, shop_of(rows, self.ways, self.chunk_bytes(count)), count))
+def _is_worth_rounds(problem: Problem) -> bool:
+    return problem.bandwidth_s >= _ROUNDS_FROM * problem.latency_s or not problem.is_short
 
 
-def _written_down(field: _Field) -> Iterator[Plan]:
+def _written_down(field: Field) -> Iterator[Plan]:
     """Yield a star, a chain and a binomial tree, in one piece and in many."""
     root, n = field.problem.root, field.ways.ranks
     order = [rank for island in _from_root(field.problem) for rank in island]
     parents = {"star": [0] * n, "chain": [i - 1 for i in range(n)], "binomial": [i & (i - 1) for i in range(n)]}
-    counts = field.counts(_ROWS_OF_LIST)
+    counts = field.counts(_ROWS_WRITTEN)
     for name, over in parents.items():
         parent = np.full((1, n), -1, dtype=np.int64)
         parent[0, order[1:]] = np.array(order)[over[1:]]
@@ -127,7 +83,7 @@ def _from_root(problem: Problem) -> list[tuple[int, ...]]:
     return [first, *problem.islands[home + 1 :], *problem.islands[:home]]
 
 
-def _rounds(field: _Field) -> Iterator[Plan]:
+def _rounds(field: Field) -> Iterator[Plan]:
     """Yield the best plan of packed trees in rounds; for a program also the best in a quarter of the pieces.
 
     Of numbers of pieces that are about as good the smallest is taken.
@@ -154,13 +110,13 @@ def _rounds(field: _Field) -> Iterator[Plan]:
             yield _repeated(field, packings[i], count, made)
 
 
-def _round(field: _Field, packing: Packing, count: int) -> Round | None:
+def _round(field: Field, packing: Packing, count: int) -> Round | None:
     """Return one round of a packing as the first of many."""
     forest = Forest(field.problem.root, packing.parents, range(packing.trees))
     return modulo_schedule(shop_of(forest.rows(), field.ways, field.chunk_bytes(count), only_queues=True))
 
 
-def _repeated(field: _Field, packing: Packing, count: int, made: Round) -> Plan:
+def _repeated(field: Field, packing: Packing, count: int, made: Round) -> Plan:
     """Return the plan of rounds that follow one another after a period."""
     forest = Forest(field.problem.root, packing.parents, ()).rounds(count)
     rows = forest.rows()
@@ -170,7 +126,7 @@ def _repeated(field: _Field, packing: Packing, count: int, made: Round) -> Plan:
     return field.plan(f"{packing.trees} packed trees in rounds", forest, sequenced(rows, shop, begins))
 
 
-def _packings(field: _Field, count: int) -> Iterator[Packing]:
+def _packings(field: Field, count: int) -> Iterator[Packing]:
     """Yield packings of the numbers of trees that can come nearest to the bound, as many as there is effort for."""
     problem, n = field.problem, field.ways.ranks
     unit_s = problem.bandwidth_s / problem.size_bytes
@@ -219,13 +175,3 @@ def _least_period(rates: Counter[float], trees: int) -> float:
         if sum(number * int(period * rate + _TOLERANCE) for rate, number in rates.items()) >= trees:
             return period
     return math.inf
-
-
-def _for_deadlines(field: _Field) -> Iterator[Plan]:
-    """Yield plans of trees that are grown for deadlines a little above the bound."""
-    problem = field.problem
-    counts = field.counts(_ROWS_OF_LIST)[::-2][:_COUNTS_TIMELY]
-    for count, share in itertools.product(counts, _DEADLINES):
-        goal = Goal(count, field.chunk_bytes(count), share * problem.bound_s)
-        trees = timely_trees(field.ways, problem.root, goal)
-        yield field.listed("trees for a deadline", Forest(problem.root, trees, range(count)))

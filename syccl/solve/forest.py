@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from syccl.sketch.model import Piece, in_tree, out_tree
 from syccl.sketch.ways import Ways
-from syccl.solve.list_schedule import JobShop, in_order, list_schedule, tails
+from syccl.solve.list_schedule import JobShop, backwards_after, in_order, list_schedule, tails
 from syccl.solve.timing import PIECE_ORDER_WEIGHT, Rows, Timed
 
 Longs = NDArray[np.int64]
@@ -119,31 +119,42 @@ def sequenced(rows: Rows, shop: JobShop, start_s: Sequence[float]) -> Timed:
     return Timed(rows, in_order(shop, order), shop)
 
 
-def mirrored(timed: Timed, *, reduces: bool) -> Timed:
-    """Return the same transfers run backwards, in the mirrored order; ``reduces`` makes them sums.
-
-    What took a link last takes it first. Where all transfers of a link have one alpha the time stays the same.
-    """
-    rows, shop, last = timed.rows, timed.shop, len(timed.rows.piece) - 1
+def turned(rows: Rows, *, reduces: bool) -> Rows:
+    """Return the same transfers run backwards, the last one first; ``reduces`` makes them sums."""
     height: dict[int, int] = {}
     for piece, stage in zip(rows.piece, rows.stage, strict=True):
         height[piece] = max(height.get(piece, 0), stage)
-    after: list[list[int]] = [[] for _ in rows.piece]
-    for row, before in enumerate(rows.after):
-        for other in before:
-            after[last - other].append(last - row)
-    backwards = Rows(
+    return Rows(
         rows.piece[::-1],
         rows.dst[::-1],
         rows.src[::-1],
         [height[piece] - stage for piece, stage in zip(rows.piece[::-1], rows.stage[::-1], strict=True)],
         [reduces] * len(rows.piece),
-        after,
+        backwards_after(rows.after),
     )
-    turned = JobShop(shop.uses[::-1], shop.latency_s[::-1], after)
-    begins = [-timed.arrival_s(last - row) for row in range(last + 1)]
-    order = sorted(range(last + 1), key=lambda row: (begins[row], row))
-    timings = [in_order(turned, order), list_schedule(turned, [-begin for begin in begins])]
+
+
+def in_mirrored_order(timed: Timed, back: Rows) -> Timed:
+    """Return the same transfers run backwards; what took a link last takes it first.
+
+    Where all transfers of a link have one alpha the time stays the same.
+
+    Parameters
+    ----------
+    back
+        The transfers run backwards.
+    """
+    shop, last = timed.shop, len(back.piece) - 1
+    turned_shop = JobShop(shop.uses[::-1], shop.latency_s[::-1], back.after)
+    order = sorted(range(last + 1), key=lambda row: (-timed.arrival_s(last - row), row))
+    return Timed(back, in_order(turned_shop, order), turned_shop)
+
+
+def mirrored(timed: Timed, *, reduces: bool) -> Timed:
+    """Return the same transfers run backwards in the mirrored order or in a better one; ``reduces`` makes them sums."""
+    back, last = turned(timed.rows, reduces=reduces), len(timed.rows.piece) - 1
+    best = in_mirrored_order(timed, back)
+    timings = [best.timing, list_schedule(best.shop, [timed.arrival_s(last - row) for row in range(last + 1)])]
     if last < _ROWS_LISTED:
-        timings.append(listed(backwards, turned, 1 + max(rows.piece, default=0)).timing)
-    return Timed(backwards, min(timings, key=lambda timing: timing.makespan_s), turned)
+        timings.append(listed(back, best.shop, 1 + max(back.piece, default=0)).timing)
+    return Timed(back, min(timings, key=lambda timing: timing.makespan_s), best.shop)

@@ -28,3 +28,17 @@ def test_packed_trees_fill_the_links_at_large_sizes(name, op):
 @pytest.mark.parametrize("op", ["broadcast", "reduce"])
 def test_small_clusters_are_near_the_bound_at_large_sizes(topology, op):
     assert over_bound(topology, op, 256 * MIB, root=1) <= 1.05
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "kib", "root", "most"),
+    [
+        ("a100x32", "broadcast", 64, 13, 1.08),
+        ("a100x32", "reduce", 16, 31, 1.08),
+        ("h800x64", "reduce", 64, 20, 1.08),
+        ("torus2d-4x4", "broadcast", 1, 3, 1.01),
+        ("h100x8", "broadcast", 1024, 5, 1.10),
+    ],
+)
+def test_trees_on_a_timetable_are_near_the_bound_where_latency_counts(name, op, kib, root, most):
+    assert over_bound(load_topology(name), op, kib << 10, root=root) <= most
