@@ -16,7 +16,7 @@ from syccl.lowering.lower import Lowered, lower, lowerings
 from syccl.planning import Plan, Problem
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
-from syccl.simulate.cost import Protocol
+from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol
 from syccl.simulate.schedule_time import ScheduleTime, schedule_time
 from syccl.solve.executor import ordered_results
 from syccl.stitch import stitch
@@ -155,13 +155,21 @@ def challenged(choice: Choice, problem: Problem, rules: Rules, challengers: Iter
 def _contestants(problem: Problem, found: Sequence[Plan]) -> tuple[list[Plan], int]:
     """Return the plans to lower, in order, and how many.
 
-    Where latency counts, plans of few chunks are among them, and of every number of chunks the fastest.
+    Where latency counts, plans of few chunks are among them, and of every number of chunks the fastest. Elsewhere the
+    end counts: the last chunk of a plan is taken in by thread blocks that are slower than links.
     """
     fitting = [plan for plan in found if _is_short_enough(problem, plan)]
     if not problem.is_short:
-        return fitting, _LOWERED
+        return sorted(fitting, key=lambda plan: plan.seconds + _last_chunk_s(problem, plan)), _LOWERED
     chosen = {id(plan): plan for plan in (*fitting[:2], *_by_chunks(fitting), *fitting[2:])}
     return list(chosen.values()), _LOWERED_FOR_LATENCY
+
+
+def _last_chunk_s(problem: Problem, plan: Plan) -> float:
+    """Return how long a rank takes to take in one chunk, all that is added to it in turn."""
+    sums = (Counter(hop.dst for hop in piece.hops if hop.reduce) for piece in plan.pieces)
+    in_turn = max((max(arrivals.values(), default=1) for arrivals in sums), default=1)
+    return in_turn * problem.size_bytes / plan.chunks / THREAD_BLOCK_RATE
 
 
 def _by_chunks(fitting: Sequence[Plan]) -> list[Plan]:

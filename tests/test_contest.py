@@ -136,3 +136,14 @@ def test_a_ring_takes_the_place_of_a_slower_program_that_it_is_selected_like() -
     assert verify_schedule(won.schedule) == ()
     fast = replace(choice, lowered=replace(choice.lowered, seconds=0.0))
     assert challenged(fast, problem, rules, lanes).winner == choice.winner
+
+
+def test_of_long_plans_the_one_whose_last_sums_are_short_goes_first() -> None:
+    problem, plans = found(one_switch(8), "reducescatter", 1 << 30)
+    choice = program(problem, plans)
+    lowered = [one for one in choice.candidates if one.lowerings]
+    assert len(lowered) >= 2
+    left = [one for one in choice.candidates if not one.lowerings and one.limit is None]
+    assert max(one.chunks for one in lowered) >= max((one.chunks for one in left), default=0)
+    assert choice.lowered is not None
+    assert choice.lowered.seconds < 1.06 * choice.plan.seconds
