@@ -10,6 +10,7 @@ from syccl.clock import Clock
 from syccl.optimize.status import Status
 from syccl.planning.exchange import exchange_plans
 from syccl.planning.fanout import fanout_plans
+from syccl.planning.growing import finer_plans
 from syccl.planning.nearest import nearest_plans
 from syccl.planning.problem import Plan, Problem, make_plan
 from syccl.planning.rooted import path_plans, rooted_plans
@@ -57,17 +58,11 @@ def find_plans(
     if problem.quotient.ranks == 1:
         return Found([make_plan(problem, "nothing to send", (Piece(0, (), "alone"),), 1)], solver)
     progress("routing")
-    found: list[Plan] = []
     if pricing is None:
-        for plan in _from("paths" if problem.sends_to_one else "routed trees", _unpriced_plans(problem)):
-            found.append(plan)
-            if is_over():
-                break
-        return Found(_ranked(found), solver)
-    for plan in _from("routed trees", routed_plans(problem)):
-        found.append(plan)
-        if is_over() or _is_within(problem, plan, _ENOUGH):
-            break
+        unpriced = _from("paths" if problem.sends_to_one else "routed trees", _unpriced_plans(problem))
+        return Found(_ranked(_until(unpriced, lambda _: is_over())), solver)
+    routed = _from("routed trees", routed_plans(problem))
+    found = _until(routed, lambda plan: is_over() or _is_within(problem, plan, _ENOUGH))
     if any(_is_within(problem, plan, _NEAR) for plan in found):
         return Found(_ranked(found), solver)
     is_long, among_servers = problem.wants_many_rows, all(problem.ground.is_star)
@@ -75,6 +70,9 @@ def find_plans(
     if _gap(problem, found) > most and not is_over():
         progress("combining trees")
         found += _from("integer program", combined_plans(problem, pricing, found, clock))
+    if problem.most_hops is None and problem.is_short and not is_over():
+        best = min(found, key=lambda plan: plan.seconds)
+        found += (replace(plan, source=best.source) for plan in finer_plans(problem, best))
     if _gap(problem, found) > _SOLVE_ABOVE and not among_servers and not is_long and not is_over():
         progress("solving sub-demands")
         found += _from("constraint program", solved_plans(problem, found, solver))
@@ -84,6 +82,16 @@ def find_plans(
         if not is_over():
             found += _from("least latency", nearest_plans(problem, min(plan.seconds for plan in found)))
     return Found(_ranked(found), solver)
+
+
+def _until(plans: Iterable[Plan], is_last: Callable[[Plan], bool]) -> list[Plan]:
+    """Return plans up to the first that is to be the last."""
+    taken: list[Plan] = []
+    for plan in plans:
+        taken.append(plan)
+        if is_last(plan):
+            break
+    return taken
 
 
 def _chunk_plans(problem: Problem) -> Iterator[Plan]:

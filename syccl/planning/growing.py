@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 
-from syccl.planning.problem import Plan, Problem, make_plan
+from syccl.planning.problem import MAX_CHUNKS, Plan, Problem, make_plan
 from syccl.sketch.ground import Ground
 from syccl.sketch.shape import Shape
 
@@ -23,6 +23,10 @@ _UNEVEN = 0.008
 """Unevenness of loads that more trees are to mend."""
 _CLOSE_ENOUGH_IN_ROUNDS = 0.017
 """Plans are not repeated in more rounds when a schedule is this near to the bound."""
+
+_ROWS_OF_FINER, _FAR, _GAIN = 8_500, 0.03, 0.003
+"""Where latency counts, hops of the longest plan in rounds, the gap to the bound from which on rounds are tried, and
+what twice as many must gain to go on."""
 
 
 def growing_plans(problem: Problem, routed: Callable[[Problem, Ground, int, Shape], Plan]) -> Iterator[Plan]:
@@ -61,6 +65,25 @@ def growing_plans(problem: Problem, routed: Callable[[Problem, Ground, int, Shap
         yield from _repeated(problem, best)
 
 
+def finer_plans(problem: Problem, plan: Plan) -> Iterator[Plan]:
+    """Yield plans that use the trees of a plan twice, four times and so on, while that helps and they stay short."""
+    most = _ROWS_OF_FINER if problem.most_rows is None else min(_ROWS_OF_FINER, problem.most_rows)
+    best, rounds = plan, 2
+    while problem.gap(best) > (_FAR if best is plan else _CLOSE_ENOUGH_OF_RANKS):
+        count = rounds * plan.count
+        if problem.rows(count) > most or problem.chunks(count) > MAX_CHUNKS or not problem.cuts_evenly(count):
+            return
+        finer = make_plan(problem, _in_rounds(plan), plan.pieces * rounds, count)
+        yield finer
+        if finer.seconds > best.seconds * (1.0 - _GAIN):
+            return
+        best, rounds = finer, 2 * rounds
+
+
+def _in_rounds(plan: Plan) -> str:
+    return f"{plan.name}, in rounds"
+
+
 def _counts(problem: Problem, rows: int) -> list[int]:
     """Return the numbers of pieces that make a plan of at least so many hops, ascending."""
     return [count for count in problem.piece_counts if problem.rows(count) >= rows] or [problem.piece_counts[-1]]
@@ -84,5 +107,5 @@ def _repeated(problem: Problem, plan: Plan) -> Iterator[Plan]:
         waiting = problem.gap(best) - uneven
         position = _next(counts, position, waiting / max(close - uneven, close / 4))
         rounds = counts[position] // plan.count
-        best = make_plan(problem, f"{plan.name}, in rounds", plan.pieces * rounds, counts[position])
+        best = make_plan(problem, _in_rounds(plan), plan.pieces * rounds, counts[position])
         yield best

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from syccl.planning import Problem
-from syccl.planning.growing import growing_plans
+from syccl.planning.growing import finer_plans, growing_plans
 from syccl.planning.problem import Plan, make_plan
 from syccl.planning.trees import structured_pieces
 from syccl.schedule.verify import verify_schedule
@@ -62,3 +62,22 @@ def test_a_plan_that_is_near_the_bound_is_the_last(op: str) -> None:
 def test_servers_use_no_tree_twice() -> None:
     problem, _ = problem_of(two_servers(3, 4), "allreduce", SIZE, symmetric=False)
     assert not any(plan.name.endswith("in rounds") for plan in grown(problem))
+
+
+@pytest.mark.parametrize("op", ENGINE_OPS)
+def test_finer_plans_get_faster_and_are_right(op: str) -> None:
+    problem, _ = problem_of(grid(3, 4), op, 1 << 20)
+    plan = routed(problem, problem.ground, 4, Shape())
+    finer = list(finer_plans(problem, plan))
+    assert [one.count for one in finer] == [4 << i for i in range(1, len(finer) + 1)]
+    times = [one.seconds for one in (plan, *finer[:-1])]
+    assert times == sorted(times, reverse=True)
+    for one in finer:
+        assert verify_schedule(scheduled(problem, one)) == ()
+
+
+def test_plans_near_the_bound_are_not_made_finer() -> None:
+    problem, _ = problem_of(grid(3, 4), "allgather", SIZE)
+    plan = routed(problem, problem.ground, 16, Shape())
+    assert problem.gap(plan) < 0.03
+    assert list(finer_plans(problem, plan)) == []
