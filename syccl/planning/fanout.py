@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,11 +16,14 @@ from syccl.sketch.model import Hop, Piece
 from syccl.sketch.timely import Path, timely_paths
 from syccl.sketch.ways import Ways
 from syccl.solve.forest import listed, mirrored, sequenced, shop_of
-from syccl.solve.list_schedule import Timing
+from syccl.solve.list_schedule import Timing, tails
 from syccl.solve.timing import Timed, rows_of
+from syccl.solve.urge import urged
 
 _ROWS = 8_000
 _COUNTS = 3
+_TRIES = 4
+"""Orders of the same paths that are tried."""
 
 
 def fanout_plans(problem: Problem) -> Iterator[Plan]:
@@ -37,20 +41,28 @@ def fanout_plans(problem: Problem) -> Iterator[Plan]:
 
 
 def _plan(problem: Problem, ways: Ways, name: str, paths: Sequence[Path]) -> Plan:
-    """Return paths from the root, in the order in which they were found, as a plan."""
-    count = len(paths) // (ways.ranks - 1)
+    """Return paths from the root as a plan, in the best order that was found."""
+    count, inward = len(paths) // (ways.ranks - 1), problem.op.target == "root"
     name = f"paths that arrive first, {name}"
+    chunk_bytes = problem.size_bytes / problem.chunks(count)
     rows = rows_of([Piece(path.ranks[0], _hops(path.ranks), name) for path in paths])
-    shop = shop_of(rows, ways, problem.size_bytes / problem.chunks(count))
+    shop = shop_of(rows, ways, chunk_bytes)
     begins = [begin for path in paths for begin in path.begin_s]
-    if problem.op.target == "root":
+    if inward:
         pieces = [Piece(path.ranks[-1], _hops(path.ranks[::-1]), name, path.ranks[0]) for path in paths]
-        timed = mirrored(Timed(rows, Timing(begins, 0.0), shop), reduces=False)
-        return Plan(name, tuple(pieces), count, timed, problem.chunks(count))
-    pieces = [Piece(path.ranks[0], _hops(path.ranks), name, path.ranks[-1]) for path in paths]
-    timings = (sequenced(rows, shop, begins), listed(rows, shop, len(paths)))
-    best = min(timings, key=lambda timed: timed.timing.makespan_s)
+        tried = [mirrored(Timed(rows, Timing(begins, 0.0), shop), reduces=False)]
+    else:
+        pieces = [Piece(path.ranks[0], _hops(path.ranks), name, path.ranks[-1]) for path in paths]
+        tried = [sequenced(rows, shop, begins), listed(rows, shop, len(paths))]
+    tried.append(_urged(tried[0], ways.reversed if inward else ways, chunk_bytes, problem.bound_s))
+    best = min(tried, key=lambda timed: timed.timing.makespan_s)
     return Plan(name, tuple(pieces), count, best, problem.chunks(count))
+
+
+def _urged(timed: Timed, ways: Ways, chunk_bytes: float, due_s: float) -> Timed:
+    """Return the same transfers in another order: first what has most left to do after it, then what was late."""
+    rivals = shop_of(timed.rows, ways, chunk_bytes, only_queues=True)
+    return replace(timed, timing=urged(timed.shop, rivals, tails(rivals), due_s=due_s, tries=_TRIES))
 
 
 def _hops(path: Sequence[int]) -> tuple[Hop, ...]:

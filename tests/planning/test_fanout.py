@@ -18,11 +18,11 @@ def made_of(topology, op: str, size_bytes: int, *, root: int = 0):
     return made
 
 
-@pytest.mark.parametrize("size_kib", [1, 64, 1024, 65536])
+@pytest.mark.parametrize("size_kib", [1, 64, 256, 1024, 4096, 65536])
 @pytest.mark.parametrize("op", ["scatter", "gather"])
 def test_parts_arrive_near_the_bound_at_every_size(op, size_kib):
     made = made_of(load_topology("a100x32"), op, size_kib * KIB, root=9)
-    assert made.schedule_time_s <= 1.08 * made.bound.seconds
+    assert made.schedule_time_s <= 1.04 * made.bound.seconds
 
 
 @pytest.mark.parametrize("op", ["scatter", "gather"])
