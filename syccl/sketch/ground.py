@@ -160,6 +160,8 @@ def is_one_switch(quotient: Quotient, members: tuple[int, ...]) -> bool:
 
     All pairs have routes of one rate, and every link serves one sender or one receiver only.
     """
+    if not _all_routed(quotient, members):
+        return False
     routes = _routes_within(quotient, members)
     rates = quotient.topology.link_rates
     if not _serve_one(routes):
@@ -173,6 +175,8 @@ def has_ports_alone(quotient: Quotient, members: tuple[int, ...]) -> bool:
     All pairs have routes, every link serves one sender or one receiver only, and the narrowest link of every route is
     one that all routes of its sender, or all of its receiver, pass.
     """
+    if not _all_routed(quotient, members):
+        return False
     routes = _routes_within(quotient, members)
     if not _serve_one(routes):
         return False
@@ -181,16 +185,23 @@ def has_ports_alone(quotient: Quotient, members: tuple[int, ...]) -> bool:
     return all(users[min(path, key=lambda link: (rates[link], -users[link]))] == others for path in routes.values())
 
 
+def _all_routed(quotient: Quotient, members: tuple[int, ...]) -> bool:
+    """Return whether all pairs of a group have routes."""
+    is_routed = (np.diff(quotient.route_start) > 0)[quotient.arc_class[np.ix_(members, members)]]
+    np.fill_diagonal(is_routed, val=True)
+    return bool(is_routed.all())
+
+
 def _routes_within(quotient: Quotient, members: tuple[int, ...]) -> dict[tuple[int, int], tuple[int, ...]]:
     return {(u, v): quotient.route(u, v) for u in members for v in members if u != v}
 
 
 def _serve_one(routes: dict[tuple[int, int], tuple[int, ...]]) -> bool:
-    """Return whether all routes exist and every link serves one sender or one receiver only."""
+    """Return whether every link serves one sender or one receiver only."""
     senders: dict[int, set[int]] = defaultdict(set)
     receivers: dict[int, set[int]] = defaultdict(set)
     for (u, v), path in routes.items():
         for link in path:
             senders[link].add(u)
             receivers[link].add(v)
-    return all(routes.values()) and all(len(senders[link]) == 1 or len(receivers[link]) == 1 for link in senders)
+    return all(len(senders[link]) == 1 or len(receivers[link]) == 1 for link in senders)
