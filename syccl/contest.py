@@ -128,6 +128,30 @@ def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress
     return Choice(plan, lowered.schedule, lowered, candidates, plan.name, why_program(candidates))
 
 
+def stand_in(
+    problem: Problem, found: Sequence[Plan], rules: Rules, baselines: Iterable[tuple[str, Laned]]
+) -> Choice | None:
+    """Return the fastest ring or tree where no program of any plan fits the runtime; None where none of them does.
+
+    They have few peers, so that there are blocks left to deal their chunks over several channels.
+    """
+    tried: list[Candidate] = []
+    fitting: list[tuple[bool, float, int, Lowered]] = []
+    for name, laned in baselines:
+        schedule, chunks = laned.schedule, laned.schedule.demand.chunks
+        seconds = schedule_time(schedule, size_bytes=problem.size_bytes).seconds
+        low, ways = best_lowering(schedule, rules, size_bytes=problem.size_bytes, about_s=seconds, only_one=False)
+        if low is not None:
+            fitting.append((problem.elements % chunks != 0, low.seconds, len(tried), low))
+        tried.append(Candidate(BASELINE, name, laned.lanes, chunks, schedule_s=seconds, lowerings=ways))
+    if not fitting:
+        return None
+    *_, number, best = min(fitting, key=lambda entry: entry[:3])
+    tried[number] = replace(tried[number], won=True)
+    candidates = (*(_left_out(problem, plan) for plan in found), *tried)
+    return Choice(found[0], best.schedule, best, candidates, tried[number].name, why_program(candidates))
+
+
 def challenged(choice: Choice, problem: Problem, rules: Rules, challengers: Iterable[tuple[str, Laned]]) -> Choice:
     """Return the fastest of our program and of rings and trees that fit the runtime and are selected as well as ours.
 
@@ -235,6 +259,7 @@ def best_lowering(
     target = rules.target
     for wiring, lowered in lowerings(schedule, rules.protocol, target, size_bytes=size_bytes, about_s=about_s):
         channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
+        channels += ", shared blocks" if wiring.paired else ""
         seconds = None if lowered is None else lowered.seconds
         limit = "deadlock in the dry run" if lowered is None else lowered.excess
         tried.append(Lowering(channels, seconds, limit))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from syccl.baselines import baseline_lanes, baseline_times
+from syccl.baselines.lanes import Laned
 from syccl.bounds import Bound, lower_bound, two_phases_s
 from syccl.clock import Clock
 from syccl.collective import Demand, Op
 from syccl.collective.datatypes import element_bytes
-from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
+from syccl.contest import Choice, Rules, best_program, best_schedule, challenged, stand_in
 from syccl.errors import GaveUpError, InputError
 from syccl.lowering.finish import finished, program_name, require_clean
 from syccl.planning import Found, Problem, account, find_plans, hurried
@@ -165,11 +166,9 @@ def solve(
         problem, found, choice = _programmed((problem, whole), rules, find, progress)
         progress("comparing with rings and trees")
         baselines = _baselines(problem, rules)
-        if choice.lowered is not None and choice.lowered.seconds * 1e6 > min(baselines.values(), default=math.inf):
-            lanes = baseline_lanes(
-                prepared.topology, prepared.op, prepared.islands, size_bytes=options.size_bytes, group=problem.group
-            )
-            choice = challenged(choice, problem, rules, lanes)
+        seconds = math.inf if choice.lowered is None else choice.lowered.seconds
+        if not choice.is_baseline and seconds * 1e6 > min(baselines.values(), default=math.inf):
+            choice = challenged(choice, problem, rules, _lanes(problem))
     clock.hit |= search.hit
     return Solved(problem, bound, pricing, found, choice, baselines)
 
@@ -194,7 +193,14 @@ def _programmed(
             with contextlib.suppress(GaveUpError):
                 return short, found, best_program(short, found.plans, rules, progress)
     found = find(whole, Clock())
-    return whole, found, best_program(whole, found.plans, rules, progress)
+    try:
+        return whole, found, best_program(whole, found.plans, rules, progress)
+    except GaveUpError:
+        progress("trying rings and trees")
+        choice = stand_in(whole, found.plans, replace(rules, clock=Clock()), _lanes(whole))
+        if choice is None:
+            raise
+        return whole, found, choice
 
 
 def _posed(
@@ -254,6 +260,11 @@ def check_options(options: Options) -> None:
     if options.size_bytes <= 0 or options.size_bytes % width:
         msg = f"size {options.size_bytes} bytes is no positive multiple of {width}, the bytes of one {options.datatype}"
         raise InputError(msg)
+
+
+def _lanes(problem: Problem) -> Iterator[tuple[str, Laned]]:
+    topology, op, size = problem.group.topology, problem.op, problem.size_bytes
+    return baseline_lanes(topology, op, problem.islands, size_bytes=size, group=problem.group)
 
 
 def _baselines(problem: Problem, rules: Rules) -> dict[str, float]:

@@ -143,6 +143,9 @@ def wirings(
     own = _copied_bytes(schedule, chunk_bytes)
     copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
     ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
+    copies = min(copies, max(1, target.blocks - ends_per_rank))
+    if ends_per_rank + copies > target.blocks:
+        return _crowded(ends_per_rank // 2, target, needed)
     most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
     if math.ceil(longest) > most:
         # Only the long connections get more channels than there are blocks for.
@@ -158,6 +161,13 @@ def wirings(
     if loops and mixed and 2 * base <= most:
         found.append(Wiring(base, split=True, copy_blocks=copies))
     return tuple(found)
+
+
+def _crowded(peers: int, target: Target, needed: int) -> tuple[Wiring, ...]:
+    """Return the wiring for ranks that have too many peers for two blocks each."""
+    groups = math.ceil(peers / target.peers)
+    most = min((target.blocks - 1) // peers, target.channels // groups)
+    return (Wiring(max(1, min(needed, most)), paired=True, groups=groups),)
 
 
 def _sums_at_once(schedule: Schedule, target: Target) -> bool:

@@ -7,9 +7,8 @@ as in rings and chains, the two ends share a block and its steps are fused.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,19 +16,14 @@ import numpy as np
 
 from syccl.collective import ALL, Demand
 from syccl.lowering.layout import input_offset, output_offset
+from syccl.lowering.wiring import Block as Block
+from syccl.lowering.wiring import Ends as Ends
+from syccl.lowering.wiring import Wiring as Wiring
+from syccl.lowering.wiring import ends_of as ends_of
+from syccl.lowering.wiring import paired_blocks
 from syccl.program import Buffer, Slot, StepType
 from syccl.schedule import Schedule
 from syccl.simulate.cost import MAX_COUNT
-
-
-class Block(NamedTuple):
-    """Who a thread block is: a representative rank, its peers (-1: none), a channel, a serial for local blocks."""
-
-    rank: int
-    send: int
-    recv: int
-    channel: int
-    serial: int = 0
 
 
 class Task(NamedTuple):
@@ -49,50 +43,6 @@ class Task(NamedTuple):
     cnt: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Wiring:
-    """How connections are laid on channels.
-
-    Parameters
-    ----------
-    channels
-        Connections between the same two ranks that share the work.
-    split
-        Whether sums and copies use different channels (pays when messages loop).
-    fuse
-        Whether whole connections that are forwarded share a block.
-    copy_blocks
-        Blocks for local copies of a rank's own chunks.
-    most_rows
-        Connections with more rows than this for each of their channels get more channels; 0 for no such limit. Not for
-        split or fused wirings.
-    lanes
-        Channel of every chunk, for rings and trees that keep to their own channel: chunks of equal lane must stay
-        together under every symmetry of the schedule. Empty: rows are dealt over ``channels``.
-    """
-
-    channels: int = 2
-    split: bool = False
-    fuse: bool = False
-    copy_blocks: int = 1
-    most_rows: int = 0
-    lanes: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """Both ends of every row, moved to representative ranks; arrays of shape ``(rows,)``."""
-
-    sender: list[int]
-    sender_peer: list[int]
-    sender_chunk: list[int]
-    receiver: list[int]
-    receiver_peer: list[int]
-    receiver_chunk: list[int]
-    sender_channel: list[int]
-    receiver_channel: list[int]
-
-
 def plan_tasks(schedule: Schedule, wiring: Wiring) -> tuple[Task, ...]:
     """Return the tasks of the representative ranks.
 
@@ -102,55 +52,6 @@ def plan_tasks(schedule: Schedule, wiring: Wiring) -> tuple[Task, ...]:
         Explicit, or compressed by a group that is semiregular on ranks.
     """
     return _Planner(schedule, wiring).plan()
-
-
-def ends_of(schedule: Schedule, wiring: Wiring) -> Ends:
-    """Return each row as its sender and its receiver see it, and its channel."""
-    rows, symmetry = schedule.transfers, schedule.symmetry
-    src, dst, chunk = rows.src, rows.dst, rows.chunk
-    if symmetry is None:
-        ends = [a.tolist() for a in (src, dst, chunk, dst, src, chunk)]
-        orbit = chunk
-    else:
-        group = symmetry.group
-        home = group.inverse[group.mover]
-        at_src, at_dst = home[src], home[dst]
-        ends = [
-            table[element, what].tolist()
-            for table, element, what in (
-                (group.ranks, at_src, src),
-                (group.ranks, at_src, dst),
-                (symmetry.chunks, at_src, chunk),
-                (group.ranks, at_dst, dst),
-                (group.ranks, at_dst, src),
-                (symmetry.chunks, at_dst, chunk),
-            )
-        ]
-        orbit = symmetry.chunks.min(axis=0)[chunk]
-    if wiring.lanes:
-        channels = [[wiring.lanes[c] for c in column] for column in (ends[2], ends[5])]
-    else:
-        channels = [_channels(schedule, wiring, ends, orbit.tolist())] * 2
-    return Ends(*ends, *channels)
-
-
-def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: Sequence[int]) -> list[int]:
-    """Deal the rows of each connection over the channels in order; fused chains need one channel per chunk."""
-    number = {c: i for i, c in enumerate(sorted(set(orbit)))}
-    seen: dict[tuple[int, int, bool], int] = defaultdict(int)
-    rows = Counter(zip(ends[0], ends[1], strict=True)) if wiring.most_rows else Counter()
-    channel = []
-    for row, reduce in enumerate(schedule.transfers.reduce.tolist()):
-        half = wiring.split and not reduce
-        if wiring.fuse:
-            turn = number[orbit[row]]
-        else:
-            key = (ends[0][row], ends[1][row], half)
-            turn = seen[key]
-            seen[key] += 1
-        needed = -(-rows[ends[0][row], ends[1][row]] // max(1, wiring.most_rows))
-        channel.append(turn % max(wiring.channels, needed) + (wiring.channels if half else 0))
-    return channel
 
 
 class _Version(NamedTuple):
@@ -275,7 +176,9 @@ class _Planner:
 
     @cached_property
     def _joined(self) -> dict[tuple[int, bool, int, int], Block]:
-        """Blocks that hold both ends of a forwarded connection."""
+        """Blocks that hold two ends: of a forwarded connection, or of any two where blocks are few."""
+        if self.wiring.paired:
+            return paired_blocks(self.ends)
         table: dict[tuple[int, bool, int, int], Block] = {}
         for row_in, row_out in self.forward.items():
             rank, source, channel = self._receiving(row_in)

@@ -86,7 +86,7 @@ def test_a_schedule_that_fits_no_program_names_the_limit(capsys: Capsys, monkeyp
 
     from syccl.program import targets
 
-    monkeypatch.setattr(targets, "TARGETS", (replace(targets.EXECUTOR, blocks=1),))
+    monkeypatch.setattr(targets, "TARGETS", (replace(targets.EXECUTOR, blocks=0),))
     result = run(capsys, "lower", "a.json", "--size", "3K")
     assert result.code == 5
-    assert "fits msccl-executor-nccl: 2 thread blocks, msccl-executor-nccl allows 1" in result.err
+    assert "fits msccl-executor-nccl: 1 thread blocks, msccl-executor-nccl allows 0" in result.err
