@@ -32,7 +32,7 @@ _EFFORT = 400_000
 """Arcs of all pieces that are looked at to route them once."""
 _RANK_COST = 30
 """What a rank costs beside, in arcs."""
-_MOST_PIECES = 128
+_FEWEST_PIECES, _MOST_PIECES = 8, 128
 _DEADLINES = (1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.45)
 """In bounds."""
 _FEW_ARCS, _DEADLINES_OF_MANY_HOPS = 0.75, (1.05, 1.25)
@@ -51,21 +51,31 @@ _PLANNED = 0.6
 def deadline_plans(field: Field, best_s: float) -> Iterator[Plan]:
     """Yield plans of trees that are grown for a deadline, if one can be kept that is shorter than a time in seconds."""
     problem = field.problem
-    ways = field.ways if problem.bound_s < _DETOURS_UP_TO * problem.latency_s else field.near
-    arcs = int(np.isfinite(ways.latency_s).sum())
-    most = min(_MOST_PIECES, _EFFORT // (arcs + _RANK_COST * ways.ranks))
+    is_soon = problem.bound_s < _DETOURS_UP_TO * problem.latency_s
+    ways = field.ways if is_soon and _most_pieces(field.ways) >= _FEWEST_PIECES else field.near
+    most = _most_pieces(ways)
     counts = field.counts(_ROWS_OF_LIST)
     deadlines = [share for share in _DEADLINES if share * problem.bound_s < best_s]
     if not deadlines:
         return
-    for plan in _on_timetables(field, ways, [count for count in counts if count <= most] or [1], deadlines):
-        best_s = min(best_s, plan.seconds)
-        yield plan
-    if best_s > _NEAR_ENOUGH * problem.bound_s and arcs < _FEW_ARCS * ways.ranks * (ways.ranks - 1):
-        for share in _DEADLINES_OF_MANY_HOPS:
+    if most >= _FEWEST_PIECES:
+        for plan in _on_timetables(field, ways, [count for count in counts if count <= most] or [1], deadlines):
+            best_s = min(best_s, plan.seconds)
+            yield plan
+    if best_s > _NEAR_ENOUGH * problem.bound_s and _arcs(ways) < _FEW_ARCS * ways.ranks * (ways.ranks - 1):
+        for share in _DEADLINES_OF_MANY_HOPS[: 2 if most >= _FEWEST_PIECES else 1]:
             goal = _goal(field, counts[-1], share, passes=_PASSES)
             trees = timely_trees(field.ways, problem.root, goal)
             yield field.listed("trees for a deadline", Forest(problem.root, trees, range(counts[-1])))
+
+
+def _arcs(ways: Ways) -> int:
+    return int(np.isfinite(ways.latency_s).sum())
+
+
+def _most_pieces(ways: Ways) -> int:
+    """Return for how many pieces there is time."""
+    return min(_MOST_PIECES, _EFFORT // (_arcs(ways) + _RANK_COST * ways.ranks))
 
 
 def _on_timetables(field: Field, ways: Ways, counts: Sequence[int], deadlines: Sequence[float]) -> Iterator[Plan]:
@@ -74,6 +84,9 @@ def _on_timetables(field: Field, ways: Ways, counts: Sequence[int], deadlines: S
     first = min(_PIECES_FIRST, _ROWS_FIRST // (ways.ranks - 1))
     few = max((count for count in counts if count <= first), default=counts[0])
     place = bisect.bisect_left(deadlines, True, key=lambda share: _fits(field, ways, few, share))
+    if place == len(deadlines) < len(_DEADLINES):
+        # What there is already is faster than any deadline that could be kept.
+        return
     place = min(place, len(deadlines) - 1)
     if place == 0:
         plan = _plan(field, ways, few, deadlines[0])

@@ -18,6 +18,7 @@ from syccl.planning.deadlines import deadline_plans
 from syccl.planning.field import Field
 from syccl.planning.problem import Plan, Problem
 from syccl.sketch.packing import Manner, Packing, pack
+from syccl.sketch.relayed import relayed
 from syccl.sketch.ways import Ways
 from syccl.solve.forest import Forest, sequenced, shop_of
 from syccl.solve.modulo import Round, modulo_schedule
@@ -41,6 +42,8 @@ _FULL_ENOUGH = 4
 _AS_GOOD = 1.01
 _COUNTS_TRIED = 4
 _TOLERANCE = 1e-6
+_ROUNDS_ABOVE = 128
+"""Above this many ranks rounds are worth a try at every size."""
 _ROUNDS_FROM = 2.0
 """Bandwidth bounds from so many latency bounds on are worth rounds of packed trees."""
 
@@ -57,7 +60,8 @@ def spread_plans(problem: Problem) -> Iterator[Plan]:
 
 
 def _is_worth_rounds(problem: Problem) -> bool:
-    return problem.bandwidth_s >= _ROUNDS_FROM * problem.latency_s or not problem.is_short
+    is_long = problem.bandwidth_s >= _ROUNDS_FROM * problem.latency_s or not problem.is_short
+    return is_long or problem.quotient.ranks > _ROUNDS_ABOVE
 
 
 def _written_down(field: Field) -> Iterator[Plan]:
@@ -133,11 +137,16 @@ def _packings(field: Field, count: int) -> Iterator[Packing]:
     numbers = _tree_numbers(field.ways, problem.root, unit_s, count)
     left = _EFFORT
     full = 0
+    ready = relayed(field.near, problem.root, problem.islands)
+    if ready is not None and ready.trees <= count:
+        yield ready
     for manner, trees in itertools.product((*_MANNERS, *_LONG_MANNERS), numbers):
         if full >= _FULL_ENOUGH:
             return
         cost = trees * n * (n * n + _STEP_COST)
         passes = min(manner.passes, left // cost)
+        if ready is not None and manner.passes * cost > _EFFORT:
+            continue
         if passes > 0:
             left -= passes * cost
             packing = pack(field.near, problem.root, trees, unit_s=unit_s, manner=replace(manner, passes=passes))

@@ -96,7 +96,7 @@ def pack(ways: Ways, root: int, trees: int, *, unit_s: float, manner: Manner) ->
                 packer.count(before, -1.0)
             placed[i] = packer.tree()
         parents = np.array(placed)
-        score = (round(packer.fullest, 6), _height(parents))
+        score = (round(packer.fullest, 6), height_of(parents))
         if best is None or score < best[0]:
             best = score, parents
         packer.remember()
@@ -169,7 +169,7 @@ class _Packer:
         return parent
 
 
-def _height(parents: Longs) -> int:
+def height_of(parents: Longs) -> int:
     """Return the greatest depth of any rank in any tree."""
     trees, n = parents.shape
     row = np.arange(trees)[:, None]
