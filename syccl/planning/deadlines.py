@@ -137,10 +137,12 @@ def _timed(field: Field, forest: Forest, table: Timetable, goal: Goal) -> Timed:
 
 
 def _ordered(ways: Ways, rows: Rows, start_s: Floats, goal: Goal, *, tries: int) -> Timed:
-    """Return transfers in the best order that was found, with planned starts and without."""
+    """Return transfers in the best order that was found, with planned starts and without; sums need more tries."""
     shop = shop_of(rows, ways, goal.chunk_bytes)
     rivals = shop_of(rows, ways, goal.chunk_bytes, only_queues=True)
     left = tails(rivals)
     mixed = [(1.0 - _PLANNED) * tail - _PLANNED * start for tail, start in zip(left, start_s.tolist(), strict=True)]
-    timings = [urged(shop, rivals, by, due_s=goal.deadline_s, tries=tries) for by in (left, mixed)]
+    planned = [-start for start in start_s.tolist()]
+    by = ((left, 2 * tries), (planned, 1)) if rows.reduce[0] else ((left, tries), (mixed, tries))
+    timings = [urged(shop, rivals, order, due_s=goal.deadline_s, tries=times) for order, times in by]
     return Timed(rows, min(timings, key=lambda timing: timing.makespan_s), shop)
