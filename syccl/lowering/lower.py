@@ -145,6 +145,9 @@ def wirings(
     ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
     copies = min(copies, max(1, target.blocks - ends_per_rank))
     if ends_per_rank + copies > target.blocks:
+        if schedule.demand.counts.max(initial=1) > 1:
+            # Steps of many chunks travel as several messages, which blocks with two ends could wait for in a circle.
+            return (plain,)
         return _crowded(ends_per_rank // 2, target, needed)
     most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
     if math.ceil(longest) > most:

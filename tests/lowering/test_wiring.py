@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from syccl.collective import op_named
+from syccl.collective import Matrix, op_named
 from syccl.errors import GaveUpError
 from syccl.pipeline import Options, synthesize
 from syccl.program.replay import replay_findings
 from syccl.program.targets import EXECUTOR, RCCL
+from syccl.unequal import synthesize_matrix
 from tests.strategies import one_switch, two_servers
 
 SIZE = 1 << 22
@@ -53,6 +54,15 @@ def test_rings_and_trees_stand_in_where_no_plan_fits(op):
     made = made_for(one_switch(9), op, replace(EXECUTOR, blocks=7))
     assert max(len(rank.blocks) for rank in made.program.ranks) <= 7
     assert replay_findings(made.program) == ()
+
+
+def test_steps_of_many_chunks_do_not_share_blocks():
+    m = 1 << 20
+    rows = tuple(tuple(m * (1 + (u * v) % 3) for v in range(8)) for u in range(8))
+    matrix = Matrix(rows)
+    options = Options(matrix.size_bytes, want_program=True, target=replace(EXECUTOR, blocks=9))
+    with pytest.raises(GaveUpError, match="15 thread blocks, msccl-executor-nccl allows 9"):
+        synthesize_matrix(one_switch(8), matrix, options)
 
 
 def test_what_no_program_fits_is_told():
