@@ -15,7 +15,7 @@ _US = 1e6
 class Lowering:
     """One way to make a program: its channels, its time in seconds, and the limit that it breaks.
 
-    ``seconds`` is None where the program deadlocks.
+    ``seconds`` is None where the program does not fit or deadlocks.
     """
 
     channels: str

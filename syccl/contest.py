@@ -12,7 +12,7 @@ from syccl.baselines.lanes import Laned
 from syccl.candidates import BASELINE, Candidate, Lowering, why_program, why_schedule
 from syccl.clock import Clock
 from syccl.errors import GaveUpError
-from syccl.lowering.lower import Lowered, lower, lowerings
+from syccl.lowering.lower import Lowered, Unfit, lower, lowerings
 from syccl.planning import Plan, Problem
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
@@ -160,11 +160,15 @@ def challenged(choice: Choice, problem: Problem, rules: Rules, challengers: Iter
     best, winner, tried = choice, -1, []
     for name, laned in itertools.takewhile(lambda _: not rules.clock.is_over(), challengers):
         lowered = lower(laned.schedule, laned.wiring, rules.protocol, rules.target, size_bytes=problem.size_bytes)
-        if lowered is None or best.lowered is None:
+        if isinstance(lowered, Unfit):
+            way = Lowering(str(laned.lanes), None, lowered.limit)
+            tried.append(Candidate(BASELINE, name, laned.lanes, laned.schedule.demand.chunks, lowerings=(way,)))
+            continue
+        if best.lowered is None:
             continue
         is_selected = problem.elements % laned.schedule.demand.chunks == 0
         spoils = not is_selected and problem.elements % choice.schedule.demand.chunks == 0
-        limit = lowered.excess or ("runtimes would not select it at this size" if spoils else None)
+        limit = "runtimes would not select it at this size" if spoils else None
         way = Lowering(str(laned.lanes), lowered.seconds, limit)
         tried.append(Candidate(BASELINE, name, laned.lanes, laned.schedule.demand.chunks, lowerings=(way,)))
         if limit is None and lowered.seconds < best.lowered.seconds:
@@ -260,10 +264,11 @@ def best_lowering(
     for wiring, lowered in lowerings(schedule, rules.protocol, target, size_bytes=size_bytes, about_s=about_s):
         channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
         channels += ", shared blocks" if wiring.paired else ""
-        seconds = None if lowered is None else lowered.seconds
-        limit = "deadlock in the dry run" if lowered is None else lowered.excess
-        tried.append(Lowering(channels, seconds, limit))
-        if lowered is not None and lowered.excess is None and (best is None or lowered.seconds < best.seconds):
+        if isinstance(lowered, Unfit):
+            tried.append(Lowering(channels, None, lowered.limit))
+            continue
+        tried.append(Lowering(channels, lowered.seconds, None))
+        if best is None or lowered.seconds < best.seconds:
             best = lowered
         if best is not None and (only_one or rules.clock.is_over()):
             break

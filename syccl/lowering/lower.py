@@ -46,8 +46,6 @@ class Lowered:
         Simulated time of the program, chunk loop included.
     target
         The runtime that it is for.
-    excess
-        Which limit of the target it breaks, or None.
     """
 
     schedule: Schedule
@@ -56,31 +54,50 @@ class Lowered:
     run: DryRun
     seconds: float
     target: Target
-    excess: str | None
 
 
-def lower(schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target, *, size_bytes: int) -> Lowered | None:
-    """Return the schedule lowered with one wiring, or None where the dry run ends in a deadlock."""
+@dataclass(frozen=True)
+class Unfit:
+    """Why a schedule with one wiring is no program for a runtime: which limit it breaks, or that it deadlocks."""
+
+    limit: str
+    is_stuck: bool = False
+
+
+_STUCK = Unfit("deadlock in the dry run", is_stuck=True)
+
+
+def lower(
+    schedule: Schedule, wiring: Wiring, protocol: Protocol, target: Target, *, size_bytes: int
+) -> Lowered | Unfit:
+    """Return the schedule lowered with one wiring, or why it does not fit.
+
+    What can be counted before the dry run is, since that takes long for programs that are far too large.
+    """
     wiring = wiring if StepType.RECV_COPY_SEND in target.step_types else replace(wiring, fuse=False)
     tasks = plan_tasks(schedule, wiring)
+    unfit = _first_broken(_counts(schedule, tasks, target), target)
+    if unfit:
+        return unfit
     machine = machine_of(schedule, tasks, protocol, size_bytes=size_bytes)
     run = dry_run(machine)
     if run.stuck:
-        return None
+        return _STUCK
+    unfit = _first_broken(_step_counts(schedule, tasks, run, target), target)
+    if unfit:
+        return unfit
     loop = chunk_loop(size_bytes / schedule.demand.buffer_chunks, protocol)
     done = run_static(recorded(machine, run), iterations=loop.iterations)
-    if done.stuck:
-        return None
-    return Lowered(schedule, wiring, tasks, run, done.seconds, target, _excess(schedule, tasks, run, target))
+    return _STUCK if done.stuck else Lowered(schedule, wiring, tasks, run, done.seconds, target)
 
 
 def lowerings(
     schedule: Schedule, protocol: Protocol, target: Target, *, size_bytes: int, about_s: float
-) -> Iterator[tuple[Wiring, Lowered | None]]:
-    """Yield the schedule lowered with each wiring worth trying; None is one that ends in a deadlock in the dry run.
+) -> Iterator[tuple[Wiring, Lowered | Unfit]]:
+    """Yield the schedule lowered with each wiring worth trying, or why it does not fit.
 
-    Where all do, more channels are tried: they hold more messages under way, so that those of an exchange do not block
-    each other.
+    Where all end in a deadlock in the dry run, more channels are tried: they hold more messages under way, so that
+    those of an exchange do not block each other.
 
     Parameters
     ----------
@@ -92,8 +109,9 @@ def lowerings(
     while queue:
         wiring = queue.popleft()
         lowered = lower(schedule, wiring, protocol, target, size_bytes=size_bytes)
-        any_fits |= lowered is not None and lowered.excess is None
-        if lowered is None and not any_fits and not queue and 2 * wiring.channels <= target.channels:
+        any_fits |= isinstance(lowered, Lowered)
+        blocked = isinstance(lowered, Unfit) and lowered.is_stuck
+        if blocked and not any_fits and not queue and 2 * wiring.channels <= target.channels:
             queue.append(replace(wiring, channels=2 * wiring.channels))
         yield wiring, lowered
 
@@ -107,11 +125,12 @@ def fastest(schedule: Schedule, protocol: Protocol, target: Target, *, size_byte
         When none does; it names the limit that the last one tried breaks.
     """
     about_s = schedule_time(schedule, size_bytes=size_bytes).seconds
-    limit, fitting = "", []
+    limit, fitting = "", list[Lowered]()
     for _, lowered in lowerings(schedule, protocol, target, size_bytes=size_bytes, about_s=about_s):
-        limit = "it deadlocks in the dry run" if lowered is None else lowered.excess or limit
-        if lowered is not None and lowered.excess is None:
+        if isinstance(lowered, Lowered):
             fitting.append(lowered)
+        else:
+            limit = lowered.limit
     if not fitting:
         msg = f"no program of this schedule fits {target.name}: {limit}; synthesize one for it: syccl synth --target"
         raise GaveUpError(msg)
@@ -188,39 +207,48 @@ def _copied_bytes(schedule: Schedule, chunk_bytes: float) -> float:
     return float((holds * demand.counts).sum(axis=1).max(initial=0)) * chunk_bytes
 
 
-def _excess(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target) -> str | None:
-    """Return in words the first limit that the program will break, counted without emitting it."""
-    blocks = Counter(task.block for task in tasks)
+_Count = tuple[str, int, int]
+"""What is counted, how many there are, and how many a runtime has room for."""
+
+
+def _counts(schedule: Schedule, tasks: Sequence[Task], target: Target) -> tuple[_Count, ...]:
+    """Return what a program has of each thing that a runtime limits, as far as its order does not matter."""
+    blocks = {task.block for task in tasks}
+    per_rank = Counter(block.rank for block in blocks)
+    ends = Counter((block.rank, block.channel, "send") for block in blocks if block.send >= 0)
+    ends += Counter((block.rank, block.channel, "receive") for block in blocks if block.recv >= 0)
+    return (
+        ("channels", 1 + max((block.channel for block in blocks), default=0), target.channels),
+        ("thread blocks", max(per_rank.values(), default=0), target.blocks),
+        ("peers on a channel", max(ends.values(), default=0), target.peers),
+        ("steps in a thread block", max(Counter(task.block for task in tasks).values(), default=0), target.steps),
+        ("chunks", schedule.demand.buffer_chunks, target.chunks),
+        ("chunks in a step", max((task.cnt for task in tasks), default=0), target.count),
+    )
+
+
+def _step_counts(schedule: Schedule, tasks: Sequence[Task], run: DryRun, target: Target) -> tuple[_Count, ...]:
+    """Return the same of what follows from the order: steps that wait take more steps."""
     after = dependencies(tasks, run)
     steps: Counter[Block] = Counter()
     source = operands(tasks, run)
     for i, (task, needs) in enumerate(zip(tasks, after, strict=True)):
         parts = plain_steps(task, source[i], task.dst, target)
         steps[task.block] += max(1, len(needs)) + len(parts) - 1
-    per_rank = Counter(block.rank for block in blocks)
-    ends = Counter((block.rank, block.channel, "send") for block in blocks if block.send >= 0)
-    ends += Counter((block.rank, block.channel, "receive") for block in blocks if block.recv >= 0)
     of_rank: Counter[int] = Counter()
     for block, count in steps.items():
-        of_rank[block.rank] += count
-    awaited = {(tasks[need].block) for needs in after for need in needs}
-    counts = (
-        ("channels", 1 + max((block.channel for block in blocks), default=0), target.channels),
-        ("thread blocks", max(per_rank.values(), default=0), target.blocks),
-        ("peers on a channel", max(ends.values(), default=0), target.peers),
+        of_rank[block.rank] += 1 + count
+    awaited = Counter(block.rank for block in {tasks[need].block for needs in after for need in needs})
+    return (
         ("steps in a thread block", max(steps.values(), default=0), target.steps),
-        ("awaited thread blocks", max(Counter(b.rank for b in awaited).values(), default=0), target.awaited_blocks),
-        (
-            "XML elements",
-            1 + schedule.demand.ranks + max((per_rank[r] + of_rank[r] for r in per_rank), default=0),
-            target.nodes,
-        ),
-        ("chunks", schedule.demand.buffer_chunks, target.chunks),
-        ("chunks in a step", max((task.cnt for task in tasks), default=0), target.count),
+        ("awaited thread blocks", max(awaited.values(), default=0), target.awaited_blocks),
+        ("XML elements", 1 + schedule.demand.ranks + max(of_rank.values(), default=0), target.nodes),
     )
-    return next(
-        (f"{count} {what}, {target.name} allows {limit}" for what, count, limit in counts if count > limit), None
-    )
+
+
+def _first_broken(counts: Sequence[_Count], target: Target) -> Unfit | None:
+    broken = (f"{count} {what}, {target.name} allows {limit}" for what, count, limit in counts if count > limit)
+    return next(map(Unfit, broken), None)
 
 
 def program_of(lowered: Lowered, protocol: Protocol, *, name: str) -> Program:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from syccl.baselines.lanes import lane_wiring
 from syccl.baselines.ring import ring_schedule
 from syccl.collective import OPS, busbw_factor
-from syccl.lowering.lower import lower, program_of
+from syccl.lowering.lower import Lowered, lower, program_of
 from syccl.program.targets import EXECUTOR
 from syccl.program.verify import verify_program
 from syccl.schedule import expand
@@ -76,7 +76,7 @@ def test_programs_of_rings_verify_and_run_as_lowered(topology, op):
     assert made is not None
     wiring = lane_wiring(made.demand.chunks, made.demand.chunks // topology.ranks)
     lowered = lower(made, wiring, SIMPLE, EXECUTOR, size_bytes=size)
-    assert lowered is not None
+    assert isinstance(lowered, Lowered)
     program = program_of(lowered, SIMPLE, name="ring")
     assert verify_program(program, size_bytes=size) == ()
     assert simulate_program(program, topology, size_bytes=size).seconds == pytest.approx(lowered.seconds)

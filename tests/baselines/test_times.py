@@ -7,7 +7,7 @@ from syccl.baselines.lanes import copies_of, lane_wiring
 from syccl.baselines.ring import ring_lanes, ring_schedule
 from syccl.baselines.rings import find_rings
 from syccl.collective import OPS, busbw_factor
-from syccl.lowering.lower import lower
+from syccl.lowering.lower import Lowered, lower
 from syccl.lowering.machine import machine_of
 from syccl.lowering.tasks import plan_tasks
 from syccl.program.targets import EXECUTOR
@@ -80,7 +80,7 @@ def test_copies_take_as_long_as_all_lanes_laid_out(name, instances):
     assert full.demand.chunks == copies * one.schedule.demand.chunks
     wiring = lane_wiring(full.demand.chunks, copies * one.lanes)
     lowered = lower(full, wiring, SIMPLE, EXECUTOR, size_bytes=size)
-    assert lowered is not None
+    assert isinstance(lowered, Lowered)
     assert folded.seconds == pytest.approx(lowered.seconds)
 
 

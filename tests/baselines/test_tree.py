@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from syccl.baselines.lanes import lane_wiring
 from syccl.baselines.tree import binary_tree, second_tree, tree_lanes, tree_schedule
 from syccl.collective import OPS
-from syccl.lowering.lower import lower, program_of
+from syccl.lowering.lower import Lowered, lower, program_of
 from syccl.program.targets import EXECUTOR
 from syccl.program.verify import verify_program
 from syccl.schedule import expand
@@ -105,7 +105,7 @@ def test_programs_of_trees_verify_and_run_as_lowered(topology):
     assert made is not None
     assert made.wiring == lane_wiring(made.schedule.demand.chunks, made.lanes)
     lowered = lower(made.schedule, made.wiring, SIMPLE, EXECUTOR, size_bytes=size)
-    assert lowered is not None
+    assert isinstance(lowered, Lowered)
     program = program_of(lowered, SIMPLE, name="tree")
     assert verify_program(program, size_bytes=size) == ()
     assert simulate_program(program, topology, size_bytes=size).seconds == pytest.approx(lowered.seconds)

@@ -26,7 +26,7 @@ def lowered(
 ) -> Lowered:
     """The schedule lowered; it must not get stuck."""
     made = lower(schedule, wiring or Wiring(1), protocol_named(protocol), target, size_bytes=size_bytes)
-    assert made is not None
+    assert isinstance(made, Lowered), made
     return made
 
 

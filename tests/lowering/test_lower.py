@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from syccl.lowering.lower import lower, program_of, wirings
+from syccl.lowering.lower import Lowered, Unfit, lower, program_of, wirings
 from syccl.lowering.tasks import Wiring
 from syccl.program.targets import EXECUTOR
 from syccl.schedule import Schedule
@@ -50,22 +50,28 @@ def wired(schedule: Schedule, *, size_bytes: int = SIZE, about_s: float, target=
     ids=["gather", "scatter", "doubling", "rail"],
 )
 def test_limits_are_counted_as_the_program_has_them(schedule: Schedule, wiring: Wiring, limit: str) -> None:
-    made = lowered(schedule, wiring)
-    assert made.excess is None
-    needed = counts(program_of(made, SIMPLE, name="test"))[limit]
+    needed = counts(program_of(lowered(schedule, wiring), SIMPLE, name="test"))[limit]
     enough = replace(EXECUTOR, name="tiny", **{limit: needed})
-    assert lowered(schedule, wiring, target=enough).excess is None
+    assert lowered(schedule, wiring, target=enough).target == enough
     if needed:
         short = replace(enough, **{limit: needed - 1})
-        expected = f"{needed} {WORDS[limit]}, tiny allows {needed - 1}"
-        assert lowered(schedule, wiring, target=short).excess == expected
+        expected = Unfit(f"{needed} {WORDS[limit]}, tiny allows {needed - 1}")
+        assert lower(schedule, wiring, SIMPLE, short, size_bytes=SIZE) == expected
+
+
+def test_what_is_far_too_large_is_refused_before_it_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("syccl.lowering.lower.dry_run", None)
+    assert lower(star_allgather(6), Wiring(1), SIMPLE, replace(EXECUTOR, blocks=3), size_bytes=SIZE) == Unfit(
+        "11 thread blocks, msccl-executor-nccl allows 3"
+    )
 
 
 def test_a_ring_whose_connections_hold_no_message_gets_stuck_and_is_given_up() -> None:
     schedule = ring_allgather(4)
     shallow = replace(SIMPLE, depth=0)
-    assert lower(schedule, Wiring(1), SIMPLE, EXECUTOR, size_bytes=SIZE) is not None
-    assert lower(schedule, Wiring(1), shallow, EXECUTOR, size_bytes=SIZE) is None
+    assert isinstance(lower(schedule, Wiring(1), SIMPLE, EXECUTOR, size_bytes=SIZE), Lowered)
+    stuck = lower(schedule, Wiring(1), shallow, EXECUTOR, size_bytes=SIZE)
+    assert stuck == Unfit("deadlock in the dry run", is_stuck=True)
 
 
 def test_chunks_that_exceed_a_message_loop() -> None:
@@ -108,9 +114,11 @@ def test_wirings_fit_the_multiprocessors(make, blocks: int) -> None:
     found = wired(schedule, about_s=1.0, target=target)
     assert found
     for wiring in found:
-        made = lowered(schedule, wiring, target=target)
-        used = counts(program_of(made, SIMPLE, name="test"))["blocks"]
-        assert used <= blocks or (len(found) == 1 and made.excess is not None)
+        made = lower(schedule, wiring, SIMPLE, target, size_bytes=SIZE)
+        if isinstance(made, Unfit):
+            assert len(found) == 1
+            continue
+        assert counts(program_of(made, SIMPLE, name="test"))["blocks"] <= blocks
     assert len(found) == (2 if blocks >= 13 else 1)
 
 

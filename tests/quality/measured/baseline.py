@@ -18,7 +18,7 @@ from syccl.baselines.ring import ring_lanes
 from syccl.baselines.rings import Rings, find_rings
 from syccl.baselines.tree import tree_lanes
 from syccl.collective import Demand, Op, op_named
-from syccl.lowering.lower import lower, wirings
+from syccl.lowering.lower import Lowered, lower, wirings
 from syccl.program.targets import EXECUTOR
 from syccl.report.figures import US
 from syccl.schedule import Schedule
@@ -171,5 +171,5 @@ def _direct_times(plan: Schedule, size_bytes: int, *, program: bool) -> dict[str
     about_s = schedule_time(plan, size_bytes=size_bytes).seconds
     tried = wirings(plan, _PROTOCOL, EXECUTOR, size_bytes=size_bytes, about_s=about_s) if program else ()
     lowered = [lower(plan, wiring, _PROTOCOL, EXECUTOR, size_bytes=size_bytes) for wiring in tried]
-    seconds = min((one.seconds for one in lowered if one is not None), default=None)
+    seconds = min((one.seconds for one in lowered if isinstance(one, Lowered)), default=None)
     return {"schedule_us": about_s * US, "program_us": None if seconds is None else seconds * US}
