@@ -9,6 +9,7 @@ by its images, and further rings are images of the first.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -66,6 +67,14 @@ def find_rings(topology: Topology, islands: Islands, group: Group | None = None)
     elif bool((arcs.joined | np.eye(topology.ranks, dtype=bool)).all()) and not arcs.direct.any():
         rings = _Weaver(arcs, tuple((rank,) for rank in range(topology.ranks)), usable).rings()
     return rings or _disjoint(arcs, usable)
+
+
+def ring_order(successors: Sequence[int]) -> list[int]:
+    """Return the ranks of a ring in order, from rank 0 on."""
+    order = [0]
+    while len(order) < len(successors):
+        order.append(successors[order[-1]])
+    return order
 
 
 def _scored(arcs: Arcs, successors: Ranks) -> Rings:

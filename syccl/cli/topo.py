@@ -16,6 +16,7 @@ SUBVERBS = {
     "subset": "syccl.cli.topo_make:cut_down",
     "degrade": "syccl.cli.topo_make:degrade",
     "plot": "syccl.cli.topo_show:plot",
+    "rings": "syccl.cli.topo_rings:rings",
     "schema": "syccl.cli.topo_show:schema",
 }
 """Where each verb stands; it is imported when it is used."""

@@ -168,3 +168,15 @@ def test_what_plans_leave_aside_is_told(capsys: Capsys, folder: Path) -> None:
     )
     result = run(capsys, "bound", "--topo", "x.yaml", "--op", "allreduce")
     assert (result.code, result.err.startswith("note: 1 switch can reduce in the network")) == (0, True)
+
+
+def test_rings_are_shown_and_written_for_nccl(capsys: Capsys, tmp_path: Path) -> None:
+    path = tmp_path / "rings.xml"
+    result = run(capsys, "topo", "rings", "dgx1-v100", "-o", str(path))
+    assert (result.code, result.err) == (0, "")
+    assert f"export NCCL_GRAPH_FILE={path} NCCL_ALGO=RING" in result.out
+    assert path.read_text().startswith('<graphs version="1">\n  <graph id="0" pattern="4"')
+    record = json.loads(run(capsys, "topo", "rings", "dgx1-v100", "--json").out)
+    assert all(sorted(ring) == list(range(8)) for ring in record["rings"])
+    assert "unknown --link 'USB'" in run(capsys, "topo", "rings", "a100x8", "--link", "USB").err
+    assert "has 4 servers" in run(capsys, "topo", "rings", "a100x32", "-o", str(tmp_path / "b.xml")).err
