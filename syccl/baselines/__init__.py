@@ -75,15 +75,21 @@ def baseline_lanes(
 
 def lanes_seconds(made: Laned, protocol: Protocol, size_bytes: int) -> float | None:
     """Return the program time in seconds with the best number of instances; None where the program deadlocks."""
+    best = best_instances(made, protocol, size_bytes)
+    return None if best is None else best[0]
+
+
+def best_instances(made: Laned, protocol: Protocol, size_bytes: int) -> tuple[float, int] | None:
+    """Return the least program time in seconds and its number of channels; None where the program deadlocks."""
     tasks = plan_tasks(made.schedule, made.wiring)
-    found = []
+    found: list[tuple[float, int]] = []
     for copies in _copies(made, protocol, size_bytes):
         machine = machine_of(made.schedule, tasks, protocol, size_bytes=size_bytes, copies=copies)
         run = dry_run(machine)
         if not run.stuck:
             loop = chunk_loop(size_bytes / (made.schedule.demand.chunks * copies), protocol)
             done = run_static(recorded(machine, run), iterations=loop.iterations)
-            found += [] if done.stuck else [done.seconds]
+            found += [] if done.stuck else [(done.seconds, copies * made.lanes)]
     return min(found, default=None)
 
 

@@ -51,6 +51,13 @@ DEFAULT_FIRST, DEFAULT_LAST, DEFAULT_FACTOR = "1K", "4G", 2.0
     help="Folder for index.json and, in msccl-algorithms/, the programs. Default: OP.TOPOLOGY.tuned here.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing output.")
+@click.option(
+    "--nccl-tuner",
+    "tuner_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write which of NCCL's own rings and trees is best at which size, for NCCL's example tuner plugin.",
+)
 @click.option("--csv", "csv_file", type=click.Path(path_type=Path), metavar="FILE", help="Also write the table as CSV.")
 @search_options("the programs found by then serve all sizes")
 @quiet_option
@@ -72,6 +79,7 @@ def command(  # noqa: PLR0913  one parameter an option
     folder: Path | None,
     force: bool,
     csv_file: Path | None,
+    tuner_file: Path | None,
     jobs: int,
     time_limit: float | None,
     cache: Path | None,
@@ -108,7 +116,7 @@ def command(  # noqa: PLR0913  one parameter an option
     topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
     folder = folder or _default(topology, op, root)
-    _check_outputs(folder, csv_file, force=force)
+    _check_outputs(folder, [path for path in (csv_file, tuner_file) if path is not None], force=force)
     sizes = sweep_sizes(sweep, op, topology.ranks, options.datatype)
     with Progress(quiet=quiet) as progress:
         tuned = tune(topology, op, sizes, options, root=root, store=store, progress=progress)
@@ -120,6 +128,8 @@ def command(  # noqa: PLR0913  one parameter an option
     ]
     report = Report(tuned, _command(["--topo", topo, *parts], sweep, tuned), folder)
     _write(report, csv_file, force=force, quiet=quiet)
+    if tuner_file is not None:
+        _write_tuner(report, tuner_file, sizes, force=force, quiet=quiet)
     _tell(report, quiet=quiet, as_json=as_json)
     return 0
 
@@ -130,12 +140,12 @@ def _default(topology: Topology, op: Op, root: int) -> Path:
     return Path(f"{stem(topology, op, root)}.tuned")
 
 
-def _check_outputs(folder: Path, csv_file: Path | None, *, force: bool) -> None:
+def _check_outputs(folder: Path, files: Sequence[Path], *, force: bool) -> None:
     from syccl.cli.outputs import check_output
 
     _folder(folder).check(force=force)
-    if csv_file is not None:
-        check_output(csv_file, force=force)
+    for file in files:
+        check_output(file, force=force)
 
 
 def _folder(path: Path) -> Folder:
@@ -168,6 +178,16 @@ def _write(report: Report, csv_file: Path | None, *, force: bool, quiet: bool) -
         _folder(report.folder).write(files, to_json(index(report)) + "\n", force=force)
     if csv_file is not None:
         write_all({csv_file: csv_text(report)}, force=force)
+
+
+def _write_tuner(report: Report, path: Path, sizes: Sequence[int], *, force: bool, quiet: bool) -> None:
+    from syccl.cli.outputs import write_all
+    from syccl.cli.progress import Progress
+    from syccl.tuning.nccl_tuner import tuner_lines
+
+    with Progress(quiet=quiet) as progress:
+        text = "".join(tuner_lines(report.tuned.prepared, sizes, progress=progress))
+    write_all({path: text}, force=force)
 
 
 def _tell(report: Report, *, quiet: bool, as_json: bool) -> None:

@@ -164,3 +164,15 @@ def test_bad_input_is_told_before_any_work(
 def test_letters_are_powers_of_1024(capsys: Capsys, size: str) -> None:
     record = json.loads(tune(capsys, "-b", size, "-e", size, "--json").out)
     assert [row["size_bytes"] for row in record["sizes"]] == [1 << 20]
+
+
+def test_lines_for_nccls_tuner_are_written(capsys: Capsys) -> None:
+    args = ("tune", "--topo", "ring4.yaml", "--op", "allgather", "-b", "1K", "-e", "64K", "-f", "8", "-o", "tuned")
+    result = run(capsys, *args, "--nccl-tuner", "tuner.csv", "--quiet")
+    assert (result.code, result.err) == (0, "")
+    lines = Path("tuner.csv").read_text().splitlines()
+    assert lines[0].startswith("# collective,min_bytes,max_bytes,")
+    assert lines[1].startswith("allgather,0,")
+    again = run(capsys, *args, "--nccl-tuner", "tuner.csv", "--quiet")
+    assert again.code == 3
+    assert "exists; --force replaces it" in again.err
