@@ -102,6 +102,7 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.collective.datatypes import datatype_named
     from syccl.pipeline import Options
     from syccl.tuning import sweep_sizes, tune
+    from syccl.tuning.nccl_tuner import require_tunable
 
     store = open_store(cache, no_cache=no_cache)
     op, sweep = op_named(op_name), read_sweep((first, last), factor, step, default_factor=DEFAULT_FACTOR)
@@ -116,6 +117,8 @@ def command(  # noqa: PLR0913  one parameter an option
     topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
     folder = folder or _default(topology, op, root)
+    if tuner_file is not None:
+        require_tunable(op)
     _check_outputs(folder, [path for path in (csv_file, tuner_file) if path is not None], force=force)
     sizes = sweep_sizes(sweep, op, topology.ranks, options.datatype)
     with Progress(quiet=quiet) as progress:

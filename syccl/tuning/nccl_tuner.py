@@ -47,6 +47,19 @@ class Way:
     channels: int
 
 
+def require_tunable(op: Op) -> None:
+    """Raise unless the plugin knows a collective.
+
+    Raises
+    ------
+    InputError
+        When it does not.
+    """
+    if op.name not in TUNABLE:
+        msg = f"NCCL's tuner plugin does not know {op.name}; it has {', '.join(TUNABLE)}"
+        raise InputError(msg)
+
+
 def tuner_lines(
     prepared: Prepared, sizes: Sequence[int], *, progress: Callable[[str], None] = lambda _: None
 ) -> Iterator[str]:
@@ -68,9 +81,7 @@ def tuner_lines(
         When the plugin does not know the collective, or no ring visits all GPUs.
     """
     op, topology = prepared.op, prepared.topology
-    if op.name not in TUNABLE:
-        msg = f"NCCL's tuner plugin does not know {op.name}; it has {', '.join(TUNABLE)}"
-        raise InputError(msg)
+    require_tunable(op)
     best = []
     for size in sizes:
         progress(f"rings and trees of NCCL at {format_size(size)}")

@@ -176,3 +176,10 @@ def test_lines_for_nccls_tuner_are_written(capsys: Capsys) -> None:
     again = run(capsys, *args[:-1], "other", "--nccl-tuner", "tuner.csv", "--quiet")
     assert again.code == 3
     assert "exists; --force replaces it" in again.err
+
+
+def test_a_collective_that_nccls_tuner_does_not_know_is_refused_before_the_work(capsys: Capsys) -> None:
+    result = run(capsys, "tune", "--topo", "ring4.yaml", "--op", "alltoall", "-o", "tuned", "--nccl-tuner", "t.csv")
+    assert (result.code, result.out) == (3, "")
+    assert "does not know alltoall" in result.err
+    assert not Path("tuned").exists()
