@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.planning.field import Field
-from syccl.planning.problem import Plan
+from syccl.planning.problem import Plan, Problem
 from syccl.sketch.timely import Goal, timely_trees
 from syccl.sketch.timetable import Timetable, timetable
 from syccl.sketch.ways import Ways
@@ -40,8 +40,9 @@ _FEW_ARCS, _DEADLINES_OF_MANY_HOPS = 0.75, (1.05, 1.25)
 _EXCESS = 0.02
 """Share of the loads above which links have no time for them: few pieces fit worse than many."""
 _NEAR_ENOUGH = 1.05
-_DETOURS_UP_TO = 2.5
-"""Below this many latency bounds, detours between islands can be worth it."""
+_SOON = 2.5
+"""Below this many latency bounds, detours between islands can be worth it, and sums are tried with links taken late:
+backwards in time, transfers of different latencies that started together do not."""
 _ROWS_TIMED = 40_000
 """Transfers that are timed to find an order for one plan."""
 _PLANNED = 0.6
@@ -51,8 +52,7 @@ _PLANNED = 0.6
 def deadline_plans(field: Field, best_s: float) -> Iterator[Plan]:
     """Yield plans of trees that are grown for a deadline, if one can be kept that is shorter than a time in seconds."""
     problem = field.problem
-    is_soon = problem.bound_s < _DETOURS_UP_TO * problem.latency_s
-    ways = field.ways if is_soon and _most_pieces(field.ways) >= _FEWEST_PIECES else field.near
+    ways = field.ways if _is_soon(problem) and _most_pieces(field.ways) >= _FEWEST_PIECES else field.near
     most = _most_pieces(ways)
     counts = field.counts(_ROWS_OF_LIST)
     deadlines = [share for share in _DEADLINES if share * problem.bound_s < best_s]
@@ -67,6 +67,11 @@ def deadline_plans(field: Field, best_s: float) -> Iterator[Plan]:
             goal = _goal(field, counts[-1], share, passes=_PASSES)
             trees = timely_trees(field.ways, problem.root, goal)
             yield field.listed("trees for a deadline", Forest(problem.root, trees, range(counts[-1])))
+
+
+def _is_soon(problem: Problem) -> bool:
+    """Return whether all has to be there within few latencies."""
+    return problem.bound_s < _SOON * problem.latency_s
 
 
 def _arcs(ways: Ways) -> int:
@@ -95,6 +100,9 @@ def _on_timetables(field: Field, ways: Ways, counts: Sequence[int], deadlines: S
             return
     plan = _plan(field, ways, counts[-1], deadlines[place])
     yield plan
+    if problem.op.reduces and _is_soon(problem) and plan.seconds > _NEAR_ENOUGH * problem.bound_s:
+        plan = _plan(field, ways, counts[-1], deadlines[place], at_end=True)
+        yield plan
     shorter = [share for share in deadlines[:place] if share * problem.bound_s < plan.seconds]
     if shorter and plan.seconds < deadlines[place] * problem.bound_s:
         yield _plan(field, ways, counts[-1], shorter[-1])
@@ -111,13 +119,13 @@ def _goal(field: Field, count: int, deadline: float, *, passes: int) -> Goal:
     return Goal(count, field.chunk_bytes(count), deadline_s, passes)
 
 
-def _plan(field: Field, ways: Ways, count: int, deadline: float) -> Plan:
-    """Return a plan of some pieces for a deadline in bounds."""
+def _plan(field: Field, ways: Ways, count: int, deadline: float, *, at_end: bool = False) -> Plan:
+    """Return a plan of some pieces for a deadline in bounds; for ``at_end`` see `Roads.of`."""
     problem = field.problem
     goal = _goal(field, count, deadline, passes=_PASSES)
-    table = timetable(ways, problem.root, goal)
+    table = timetable(ways, problem.root, goal, at_end=at_end)
     forest = Forest(problem.root, table.parents, range(count))
-    name = "trees on a timetable"
+    name = "trees on a timetable" + (", links taken late" if at_end else "")
     pieces = forest.pieces(name, inward=problem.op.reduces)
     return Plan(name, pieces, count, _timed(field, forest, table, goal), problem.chunks(count))
 

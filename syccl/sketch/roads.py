@@ -41,8 +41,11 @@ class Roads:
     latest
         Slot in which each rank must hold a piece at the latest, shape ``(ranks,)``.
     share
-        What a piece that starts in a slot takes of a link in the slot before, in its own and in those after it,
-        shape ``(links, longest)``.
+        What a piece that takes a link from a slot on takes of it in the slot before, in this one and in those after
+        it, shape ``(links, longest)``.
+    delay
+        Slots from the start of a transfer until it takes each link, shape ``(arcs, longest)``: none, or as many as are
+        left when it takes the link just before it arrives.
     """
 
     root: int
@@ -53,12 +56,19 @@ class Roads:
     span: Longs
     latest: Longs
     share: Floats
+    delay: Longs
     slot_s: float
     slots: int
 
     @classmethod
-    def of(cls, ways: Ways, root: int, *, chunk_bytes: float, deadline_s: float) -> Roads:
+    def of(cls, ways: Ways, root: int, *, chunk_bytes: float, deadline_s: float, at_end: bool = False) -> Roads:
         """Return the arcs that can be of use up to a deadline, which is put off where no tree could keep it.
+
+        Parameters
+        ----------
+        at_end
+            Whether transfers take links just before they arrive, as those do that are mirrored in time, instead of when
+            they start.
 
         Raises
         ------
@@ -76,15 +86,19 @@ class Roads:
         number, spans = _spans(length, root, deadline_s)
         slot_s = deadline_s / number
         src, dst = np.nonzero(usable)
+        busy = ways.seconds_per_byte * chunk_bytes / slot_s
+        links, span = ways.links[src, dst], spans[src, dst].astype(np.int64)
+        free = span[:, None] - np.maximum(1, np.ceil(busy - _EARLY).astype(np.int64))[links]
         return cls(
             root=root,
             ranks=ways.ranks,
             src=src,
             dst=dst,
-            links=ways.links[src, dst],
-            span=spans[src, dst].astype(np.int64),
+            links=links,
+            span=span,
             latest=number - _needed_after(spans, above),
-            share=_shares(ways.seconds_per_byte * chunk_bytes / slot_s),
+            share=_shares(busy),
+            delay=np.maximum(0, free) if at_end else np.zeros_like(links),
             slot_s=slot_s,
             slots=number,
         )

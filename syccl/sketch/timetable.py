@@ -58,17 +58,22 @@ class Timetable:
     excess: float
 
 
-def timetable(ways: Ways, root: int, goal: Goal) -> Timetable:
+def timetable(ways: Ways, root: int, goal: Goal, *, at_end: bool = False) -> Timetable:
     """Return a tree for every piece with a start for every transfer.
 
     In passes after the first only pieces are routed anew that use links which are asked for too much.
+
+    Parameters
+    ----------
+    at_end
+        As for `Roads.of`.
 
     Raises
     ------
     InfeasibleError
         When some rank cannot be reached.
     """
-    roads = Roads.of(ways, root, chunk_bytes=goal.chunk_bytes, deadline_s=goal.deadline_s)
+    roads = Roads.of(ways, root, chunk_bytes=goal.chunk_bytes, deadline_s=goal.deadline_s, at_end=at_end)
     traffic = _Traffic(roads)
     placed: list[_Tree | None] = [None] * goal.pieces
     first, last = _STEEP
@@ -118,7 +123,7 @@ class _Traffic:
         roads = self.roads
         slots = np.arange(roads.share.shape[1])
         links = roads.links[arcs].ravel()
-        begin = np.repeat(starts, roads.links.shape[1])
+        begin = (starts[:, None] + roads.delay[arcs]).ravel()
         np.add.at(self.load, (links[:, None], begin[:, None] + slots), sign * roads.share[links])
         self.price(np.unique(links))
 
@@ -127,7 +132,8 @@ class _Traffic:
         roads = self.roads
         links = roads.links[tree.arcs]
         slots = np.arange(roads.share.shape[1])
-        load = self.load[links[:, :, None], tree.starts[:, None, None] + slots]
+        begin = tree.starts[:, None] + roads.delay[tree.arcs]
+        load = self.load[links[:, :, None], begin[:, :, None] + slots]
         return bool(((load > _FULL) & (roads.share[links] > 0.0)).any())
 
     def price_all(self) -> None:
@@ -147,12 +153,19 @@ class _Traffic:
     def cost(self, arcs: Longs | slice) -> Floats:
         """Return what a start of some arcs in every slot costs, infinite where it is too late."""
         roads = self.roads
-        links = roads.links[arcs]
-        total = self.prices[links[:, 0]]
+        links, delay = roads.links[arcs], roads.delay[arcs]
+        total = self._prices(links[:, 0], delay[:, 0])
         for place in range(1, links.shape[1]):
-            total = total + self.prices[links[:, place]]
+            total = total + self._prices(links[:, place], delay[:, place])
         total = total + (_HASTE * np.arange(self.roads.slots))
         return np.where(roads.in_time[arcs], total, np.inf)
+
+    def _prices(self, links: Longs, delay: Longs) -> Floats:
+        """Return what some links cost from so many slots after the start on, for a start in every slot."""
+        if not delay.any():
+            return np.asarray(self.prices[links])
+        slots = np.minimum(np.arange(self.roads.slots) + delay[:, None], self.roads.slots - 1)
+        return np.asarray(self.prices[links[:, None], slots])
 
     def grow(self) -> _Tree:
         """Return a tree at current prices, its load added."""

@@ -42,3 +42,9 @@ def test_small_clusters_are_near_the_bound_at_large_sizes(topology, op):
 )
 def test_trees_on_a_timetable_are_near_the_bound_where_latency_counts(name, op, kib, root, most):
     assert over_bound(load_topology(name), op, kib << 10, root=root) <= most
+
+
+def test_sums_of_transfers_with_two_latencies_are_as_near_the_bound_from_every_root() -> None:
+    topology = load_topology("a100x32")
+    made = synthesize(topology, op_named("reduce"), Options(size_bytes=64 << 10, want_program=False), root=13)
+    assert made.schedule_time_s < 1.08 * made.bound.seconds

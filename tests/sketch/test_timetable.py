@@ -7,6 +7,7 @@ import pytest
 
 from syccl.errors import InfeasibleError
 from syccl.sketch.quotient import Quotient
+from syccl.sketch.roads import Roads
 from syccl.sketch.timely import Goal
 from syccl.sketch.timetable import timetable
 from syccl.sketch.ways import Ways
@@ -71,3 +72,18 @@ def test_a_rank_that_nothing_leads_to_is_told() -> None:
     ways.latency_s[:, 1] = np.inf
     with pytest.raises(InfeasibleError, match="rank 0"):
         timetable(ways, 0, Goal(1, 8.0, 1.0))
+
+
+@pytest.mark.parametrize("topology", [ring(5), torus(4, 4), two_servers(4, 2)])
+def test_links_taken_late_are_taken_just_before_the_arrival(topology: Topology) -> None:
+    ways = ways_of(topology)
+    asked = {"chunk_bytes": 1e3, "deadline_s": 3.0 * longest_s(ways, 0, 1e3)}
+    early, late = Roads.of(ways, 0, **asked), Roads.of(ways, 0, **asked, at_end=True)
+    assert not early.delay.any()
+    busy = ways.seconds_per_byte * 1e3 / late.slot_s
+    left = late.span[:, None] - late.delay
+    assert (left >= np.minimum(busy[late.links], late.span[:, None]) - 0.1).all()
+    assert (left <= np.maximum(1.0, busy[late.links] + 1.0)).all()
+    table = timetable(ways, 0, Goal(4, 1e3, asked["deadline_s"]), at_end=True)
+    for parent in table.parents.tolist():
+        assert is_spanning(0, {v: u for v, u in enumerate(parent) if u >= 0}, topology.ranks)
