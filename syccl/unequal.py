@@ -126,8 +126,9 @@ def _grain(matrix: Matrix, options: Options) -> Grain:
 def _plans(
     quotient: Quotient, parts: tuple[tuple[int, ...], ...], matrix: Matrix, *, bound: Bound, grain: Grain
 ) -> Iterator[MatrixPlan]:
-    if is_uniform(matrix):
-        return uniform_plans(find_group(quotient.topology), parts, matrix, bound=bound, grain=grain)
+    group = find_group(quotient.topology) if is_uniform(matrix) else quotient.group
+    if group.order > 1:
+        return uniform_plans(group, parts, matrix, bound=bound, grain=grain)
     return matrix_plans(Ground(quotient, parts), matrix, bound=bound, grain=grain)
 
 
