@@ -27,6 +27,8 @@ _RULES_FOR_MANY = (((0.5,), True), ((0.05,), True), ((0.0,), True), ((0.0,), Fal
 _GOOD_ENOUGH = 1.01
 """Nor are more rules tried of so many jobs when a schedule takes no longer than this, over the busiest link's time."""
 _OPTIMAL = 1.0005
+_POOR, _TIE = 1.1, 1e-9
+"""Times the least possible from which on receivers are tried in turns, and what breaks ties, as a share of all time."""
 """Nor of fewer jobs when it takes no longer than this, over the busiest link's time and the longest chain of jobs."""
 
 
@@ -151,4 +153,18 @@ def _best_timing(rows: Rows, shop: JobShop, pieces: int, rules: Sequence[tuple[S
             if best.start_s and timing.makespan_s >= best.makespan_s:
                 break
             best = timing
+    if best.makespan_s > _POOR * least_s:
+        turned = list_schedule(shop, _turning(rows, tail, least_s), within_s=best.makespan_s)
+        best = min(best, turned, key=lambda timing: timing.makespan_s)
     return best
+
+
+def _turning(rows: Rows, tail: Sequence[float], least_s: float) -> list[float]:
+    """Return priorities under which, of equals, every rank sends to the next ranks first.
+
+    Ranks that all start with the same receivers pair up, and an odd one out waits.
+    """
+    ranks = 1 + max((*rows.src, *rows.dst), default=0)
+    small = least_s * _TIE / ranks
+    ends = zip(tail, rows.piece, rows.src, rows.dst, strict=True)
+    return [t - least_s * _TIE * piece - small * ((dst - src) % ranks) for t, piece, src, dst in ends]

@@ -89,3 +89,10 @@ def test_arrivals_are_starts_and_durations() -> None:
 
 def test_no_pieces_take_no_time() -> None:
     assert seconds([Piece(0, (), "alone")], quotient_of(ring(1))) == 0.0
+
+
+@pytest.mark.parametrize("ranks", [3, 5])
+def test_stars_of_an_odd_number_of_ranks_keep_all_ports_busy(ranks: int) -> None:
+    pieces = [star(root, ranks) for _ in range(20) for root in range(ranks)]
+    timed = time_pieces(pieces, quotient_of(one_switch(ranks), symmetric=False), 1e6)
+    assert timed.timing.makespan_s < 1.05 * timed.shop.busiest_s
