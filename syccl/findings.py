@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 SEVERITIES = ("error", "warning", "note")
@@ -32,3 +33,15 @@ class Finding:
 def errors(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings that make the thing checked wrong, in their order."""
     return tuple(finding for finding in findings if finding.severity == "error")
+
+
+def capped(findings: Iterable[Finding], most: int) -> Iterator[Finding]:
+    """Yield the first ``most`` findings of each rule and severity, and at the end how many more there are."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for finding in findings:
+        seen[finding.severity, finding.rule] += 1
+        if seen[finding.severity, finding.rule] <= most:
+            yield finding
+    for (severity, rule), count in seen.items():
+        if count > most:
+            yield Finding(severity, rule, "", f"{count - most} more of this kind")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from syccl.errors import InputError
-from syccl.findings import Finding, errors
+from syccl.findings import Finding, capped, errors
 from syccl.program.columns import columns
 from syccl.program.ir import Program
 from syccl.program.limits import limit_findings
@@ -78,7 +77,7 @@ def lint(text: str, targets: Sequence[Target], *, source: str) -> Lint:
         told_there = {finding.where for finding in errors(raw)}
         unread = [finding for finding in refusal if finding.where not in told_there]
         meaning = unread if program is None else _program_findings(program, target)
-        for finding in _capped([*raw, *meaning]):
+        for finding in capped([*raw, *meaning], _MOST):
             told.setdefault(finding, []).append(target.name)
     return Lint(tuple(targets), tuple((finding, tuple(names)) for finding, names in told.items()), program)
 
@@ -87,18 +86,6 @@ def _unread(error: InputError, source: str) -> Finding:
     place, _, message = str(error).removeprefix(f"{source}:").partition(": ")
     where = f"line {place}" if place.isdigit() else ""
     return Finding("error", "unreadable", where, message if where else str(error).removeprefix(f"{source}: "))
-
-
-def _capped(found: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the first findings of each rule, and how many more there are."""
-    seen: Counter[tuple[str, str]] = Counter()
-    for finding in found:
-        seen[finding.severity, finding.rule] += 1
-        if seen[finding.severity, finding.rule] <= _MOST:
-            yield finding
-    for (severity, rule), count in seen.items():
-        if count > _MOST:
-            yield Finding(severity, rule, "", f"{count - _MOST} more of this kind")
 
 
 def _program_findings(program: Program, target: Target) -> Iterator[Finding]:

@@ -7,13 +7,12 @@ that each chunk ends up with. A stage with errors ends the check, since later st
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
-from syccl.findings import Finding, errors
+from syccl.findings import Finding, capped, errors
 from syccl.program.columns import BUFFERS, READS_SOURCE, TYPES, WRITES_TARGET, Columns, columns, indices
 from syccl.program.dataflow import Flow, Values, likely_root, run, wrong_outputs
 from syccl.program.deadlock import legal_order
@@ -45,19 +44,7 @@ def verify_program(program: Program, *, size_bytes: int | None = None) -> tuple[
     tuple of Finding
         No errors: the program is right for every timing. Of each rule the first few are listed.
     """
-    return tuple(_capped(_stages(program, size_bytes)))
-
-
-def _capped(found: Iterator[Finding]) -> Iterator[Finding]:
-    """Keep the first few findings of each rule and count the rest."""
-    seen: Counter[tuple[str, str]] = Counter()
-    for finding in found:
-        seen[finding.severity, finding.rule] += 1
-        if seen[finding.severity, finding.rule] <= MOST:
-            yield finding
-    for (severity, rule), count in seen.items():
-        if count > MOST:
-            yield Finding(severity, rule, "", f"{count - MOST} more of this kind")
+    return tuple(capped(_stages(program, size_bytes), MOST))
 
 
 def _blocks(found: list[Finding]) -> bool:
