@@ -37,6 +37,7 @@ LAYERS = (
     ("pipeline",),
     ("unequal",),
     ("tuning",),
+    ("traffic",),
     ("report",),
     ("cli",),
     ("__main__",),

@@ -27,6 +27,7 @@ VERBS = {
     "lift": "syccl.cli.lift",
     "simulate": "syccl.cli.simulate",
     "compare": "syccl.cli.compare",
+    "plan": "syccl.cli.plan",
     "topo": "syccl.cli.topo",
 }
 """Module that holds each verb; it is imported when the verb is used."""

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from syccl.topology.model import Topology
+from syccl.units import LARGEST_RATE
 
 
 class Route(NamedTuple):
@@ -58,28 +59,46 @@ def path_set(topology: Topology, src: int, dst: int, *, most: int = 4096) -> tup
     A schedule may pin any of them. At most ``most`` are returned, those of the lowest link ids; none where only other
     GPUs join the two.
     """
-    best = default_route(topology, src, dst)
-    if best is None:
-        return ()
-    end = topology.gpus[dst]
+    end, start = topology.gpus[dst], topology.gpus[src]
     left = _links_to(topology, end)
+    if src == dst or start not in left:
+        return ()
+    best = _best_of(topology, start, end)
     found: list[Route] = []
-    stack = [(topology.gpus[src], Route((), 0, 0))]
+    stack = [(start, Route((), 0, 0))]
     while stack and len(found) < most:
         node, route = stack.pop()
         if node == end:
-            if (route.rate, route.latency_ps) == (best.rate, best.latency_ps):
+            if (route.rate, route.latency_ps) == best:
                 found.append(route)
             continue
         for i in reversed(topology.out_links[node]):
             link = topology.links[i]
             passable = link.dst == end or not topology.is_gpu(link.dst)
-            if passable and len(route.links) + 1 + left.get(link.dst, len(best.links)) <= len(best.links):
+            if passable and left.get(link.dst) == left[node] - 1:
                 rate = min(route.rate or link.rate, link.rate)
                 stack.append((link.dst, Route((*route.links, i), rate, route.latency_ps + link.latency_ps)))
     return tuple(found)
 
 
+def _best_of(topology: Topology, start: int, end: int) -> tuple[int, int]:
+    """Return bandwidth and latency of the widest of the shortest routes between two nodes, of those the quickest."""
+    left = _links_to(topology, end)
+    level = {start: (LARGEST_RATE, 0)}
+    for _ in range(left[start]):
+        following: dict[int, tuple[int, int]] = {}
+        for node, (rate, less_latency) in level.items():
+            for i in topology.out_links[node]:
+                link = topology.links[i]
+                if left.get(link.dst) == left[node] - 1 and (link.dst == end or not topology.is_gpu(link.dst)):
+                    reached = min(rate, link.rate), less_latency - link.latency_ps
+                    following[link.dst] = max(following.get(link.dst, reached), reached)
+        level = following
+    rate, less_latency = level[end]
+    return rate, -less_latency
+
+
+@lru_cache(maxsize=16)
 def _links_to(topology: Topology, end: int) -> dict[int, int]:
     """Return over how few links each node reaches one without passing a GPU."""
     left = {end: 0}
