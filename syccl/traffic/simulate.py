@@ -243,7 +243,9 @@ class _Component:
                 continue
             state.speed = speed
             state.version += 1
-            if speed:
+            if state.left_s <= _FULL * self.loads[job].alone_s:
+                heapq.heappush(self.events, (now, job, state.version))  # It ends now, whoever else begins now.
+            elif speed:
                 heapq.heappush(self.events, (now + state.left_s / speed, job, state.version))
 
     def _speeds(self, active: list[int]) -> dict[int, float]:

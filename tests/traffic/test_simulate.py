@@ -28,6 +28,13 @@ def test_overlap_hides_communication(levels: tuple[int, int], idle_s: float) -> 
     assert 13 - found[1].computed_s == pytest.approx(idle_s)
 
 
+@pytest.mark.parametrize("levels", [(0, 1), (1, 0)])
+def test_orders_of_the_second_example_differ_at_the_start_only(levels: tuple[int, int]) -> None:
+    """Job 2 ends in the moment in which job 1 begins to send, and is not held up by it."""
+    found = simulate([Load(4, 0.5, {0: 1.0}, levels[0]), Load(2, 0.5, {0: 3.0}, levels[1])], 4000)
+    assert (2 * found[0].computed_s + 12 * found[1].computed_s) / 14 / 4000 == pytest.approx(4 / 7, rel=2e-3)
+
+
 def test_jobs_of_one_level_slow_down_alike_and_the_rest_goes_to_others() -> None:
     shares = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     assert speeds([0, 0, 0], shares).tolist() == [0.5, 0.5, 0.5]
