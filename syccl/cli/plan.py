@@ -49,7 +49,22 @@ DEFAULT_SECONDS = 3600.0
     metavar="S",
     help="Time that is simulated.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the hash of paths.")
+@click.option(
+    "--policy",
+    type=click.Choice(["ecmp", "crux-pa", "crux-ps-pa", "crux"]),
+    default="ecmp",
+    show_default=True,
+    help="How paths and levels are chosen: hashed paths and the levels that jobs state; or by Crux: priorities alone, "
+    "with path selection, and with compression to few levels, too.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of the hash of paths and of the orders that Crux tries.",
+)
 @json_option
 def command(  # noqa: PLR0913  one parameter an option
     *,
@@ -60,14 +75,15 @@ def command(  # noqa: PLR0913  one parameter an option
     levels: int,
     reserved: int,
     seconds: float,
+    policy: str,
     seed: int,
     as_json: bool,
 ) -> int:
     """Simulate the jobs of the file JOBS on one fabric.
 
     Each job repeats computing and communicating; links serve priorities strictly, and equal ones fairly. Flows are
-    hashed onto equal-cost paths (ECMP). It tells each job's iteration time beside that it has alone, how long it takes,
-    how busy GPUs and links are.
+    hashed onto equal-cost paths (ECMP), or Crux chooses paths and priorities. Told are each job's iteration time beside
+    that it has alone, how long it takes, how busy GPUs and links are.
 
     For example: syccl plan examples/jobs.yaml --topo a100x32 --seconds 600
     """
@@ -78,17 +94,17 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.topology.catalog import find_topology
     from syccl.topology.damage import degraded
     from syccl.traffic import read_jobs
-    from syccl.traffic.outcome import played
+    from syccl.traffic.outcome import Policy, job_flows, played
 
     usable = _usable(levels, reserved)
     topology = degraded(find_topology(topo), without=without, halved=halve)
     jobs = read_jobs(read_text(file), source=str(file), topology=topology)
     for job in jobs:
-        if job.level is not None and job.level >= usable:
+        if policy == "ecmp" and job.level is not None and job.level >= usable:
             msg = f"{file}: job {job.name!r}: level: {job.level} is not one of the {usable} levels (0..{usable - 1})"
             raise InputError(msg)
-    pairs = [_pairs(job, topology, file) for job in jobs]
-    outcome = played(topology, jobs, pairs, until_s=seconds, seed=seed, lowest=usable - 1, source=str(file))
+    flows = [job_flows(topology, job, _pairs(job, topology, file), source=str(file)) for job in jobs]
+    outcome = played(topology, jobs, flows, until_s=seconds, policy=Policy(policy, usable, seed))
     if as_json:
         click.echo(to_json(traffic_record(outcome)))
     else:

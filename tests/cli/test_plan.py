@@ -37,6 +37,14 @@ def test_the_job_of_lower_priority_waits(capsys: Capsys) -> None:
     assert max(told["link_utilisation"].values()) <= 1
 
 
+@pytest.mark.parametrize("policy", ["crux-pa", "crux-ps-pa", "crux"])
+def test_crux_gives_levels_of_its_own(capsys: Capsys, policy: str) -> None:
+    args = ("plan", str(EXAMPLE), "--topo", "a100x32", "--seconds", "60", "--json", "--policy", policy)
+    told = json.loads(run(capsys, *args, "--levels", "2").out)
+    assert sorted(job["level"] for job in told["jobs"]) == [0, 1]
+    assert [job["level"] for job in json.loads(run(capsys, *args, "--levels", "1").out)["jobs"]] == [0, 0]
+
+
 def test_a_table_for_people(capsys: Capsys) -> None:
     lines = run(capsys, "plan", str(EXAMPLE), "--topo", "a100x32", "--seconds", "60").out.splitlines()
     assert [line.split()[0] for line in lines[:4]] == ["job", "gpt", "moe", "all"]
