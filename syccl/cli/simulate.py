@@ -40,6 +40,11 @@ DEFAULT_FACTOR = 2.0
     help="Also write when each step of a program runs, as a trace for ui.perfetto.dev or chrome://tracing.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing timeline.")
+@click.option(
+    "--apart",
+    is_flag=True,
+    help="Take every link by itself: twin switches and NICs are not joined, and a connection keeps to one path.",
+)
 @json_option
 def command(  # noqa: PLR0913  one parameter an option
     *,
@@ -56,6 +61,7 @@ def command(  # noqa: PLR0913  one parameter an option
     links: int,
     timeline: Path | None,
     force: bool,
+    apart: bool,
     as_json: bool,
 ) -> int:
     """Predict the time of FILE, a program in XML or a schedule in JSON.
@@ -88,7 +94,7 @@ def command(  # noqa: PLR0913  one parameter an option
     if wrong:
         show_findings(str(file), what, wrong, as_json=as_json)
         return 1
-    timer = plan_timer(plan, topo)
+    timer = plan_timer(plan, topo, apart=apart)
     if timeline is not None:
         _write_timeline(timer, timeline, size_bytes, force=force)
     if sweep is not None:

@@ -49,13 +49,15 @@ def wrong_in(plan: Program | Schedule, *, size_bytes: int | None = None) -> tupl
     return errors(verify_schedule(plan))
 
 
-def plan_timer(plan: Program | Schedule, topo: str | None) -> PlanTimer:
+def plan_timer(plan: Program | Schedule, topo: str | None, *, apart: bool = False) -> PlanTimer:
     """Return the timer of a right program or schedule.
 
     Parameters
     ----------
     topo
         Name or file of the topology; a schedule knows its own, and it must be the same.
+    apart
+        Whether twin switches and NICs are taken one by one instead of as one of their summed bandwidth.
 
     Raises
     ------
@@ -63,19 +65,19 @@ def plan_timer(plan: Program | Schedule, topo: str | None) -> PlanTimer:
         When a program comes without a topology or with one that does not fit, or a schedule was made for another.
     """
     from syccl.program import Program
+    from syccl.topology.catalog import find_topology, load_topology
 
-    return _of_program(plan, topo) if isinstance(plan, Program) else _of_schedule(plan, topo)
+    topology = None if topo is None else (find_topology if apart else load_topology)(topo)
+    return _of_program(plan, topology) if isinstance(plan, Program) else _of_schedule(plan, topology)
 
 
-def _of_program(program: Program, topo: str | None) -> PlanTimer:
+def _of_program(program: Program, topology: Topology | None) -> PlanTimer:
     from syccl.report.simulation import Timing
     from syccl.simulate.program_time import ProgramTimer
-    from syccl.topology.catalog import load_topology
 
-    if topo is None:
+    if topology is None:
         msg = "a program does not say which topology it runs on; give one with --topo"
         raise InputError(msg)
-    topology = load_topology(topo)
     timer = ProgramTimer.of(program, topology)
 
     def at(size_bytes: int) -> Timing:
@@ -85,15 +87,14 @@ def _of_program(program: Program, topo: str | None) -> PlanTimer:
     return PlanTimer(program, topology, at)
 
 
-def _of_schedule(schedule: Schedule, topo: str | None) -> PlanTimer:
+def _of_schedule(schedule: Schedule, asked: Topology | None) -> PlanTimer:
     from syccl.report.simulation import Timing
     from syccl.simulate.schedule_time import schedule_time
-    from syccl.topology.catalog import load_topology
     from syccl.topology.identity import topology_hash
 
     topology = schedule.topology
-    if topo is not None and topology_hash(load_topology(topo)) != topology_hash(topology):
-        msg = f"the schedule was made for {topology.name!r}, and --topo {topo!r} differs; leave --topo out"
+    if asked is not None and topology_hash(asked) != topology_hash(topology):
+        msg = f"the schedule was made for {topology.name!r}, and --topo {asked.name!r} differs; leave --topo out"
         raise InputError(msg)
 
     def at(size_bytes: int) -> Timing:

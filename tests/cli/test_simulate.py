@@ -9,8 +9,11 @@ import pytest
 
 from syccl.program.msccl_xml import write_xml
 from syccl.schedule.json_file import write_json
+from syccl.topology import Topology
+from syccl.topology.model import Kind, Link, Node
 from syccl.topology.yaml_file import write_yaml
 from tests.cli.run import run
+from tests.program.programs import two_level_allgather
 from tests.report.made import allgather_program, allgather_schedule
 from tests.strategies import ring
 
@@ -122,3 +125,18 @@ def test_the_timeline_is_a_trace(capsys: Capsys) -> None:
     assert {event["pid"] for event in events} == {0, 1}
     assert run(capsys, *args).code == 3
     assert "has none: lower it first" in run(capsys, "simulate", "a.json", "--timeline", "u.json").err
+
+
+def test_twin_spines_are_one_or_apart(capsys: Capsys) -> None:
+    nodes = [Node(f"gpu{i}", Kind.GPU, f"s{i // 2}") for i in range(4)]
+    nodes += [Node(name, Kind.SWITCH) for name in ("leaf0", "leaf1", "spine0", "spine1")]
+    cables = [(i, 4 + i // 2) for i in range(4)] + [(4 + i, 6 + j) for i in range(2) for j in range(2)]
+    links = [Link(*ends, 10**10, 0) for u, v in cables for ends in ((u, v), (v, u))]
+    Path("twins.yaml").write_text(write_yaml(Topology("twins", tuple(nodes), tuple(links))))
+    Path("ring.xml").write_text(write_xml(two_level_allgather(2, 2, 1)))
+    asked = ("simulate", "ring.xml", "--topo", "twins.yaml", "--size", "4M", "--links", "40", "--json")
+    joined, apart = (json.loads(run(capsys, *asked, *more).out) for more in ((), ("--apart",)))
+    assert apart["time_us"] >= joined["time_us"]
+    spines = [{link["link"] for link in one["links"] if "spine1" in link["link"]} for one in (joined, apart)]
+    assert not spines[0]
+    assert spines[1]
