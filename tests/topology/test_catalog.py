@@ -13,6 +13,7 @@ from syccl.topology import catalog
 from syccl.topology.catalog import bundled_topologies, load_topology, read_topology
 from syccl.topology.check import disconnected_parts
 from syccl.topology.edge_list import read_edge_list
+from syccl.topology.importers import Assumed, import_text
 from syccl.topology.model import Kind, Topology
 from syccl.topology.routes import default_route
 from syccl.topology.yaml_file import write_yaml
@@ -116,11 +117,31 @@ def links_by_name(topology: Topology) -> list[tuple[int, int, int, int]]:
     return sorted((topology.rank_of[a], topology.rank_of[b], rate, lat) for a, b, rate, lat in topology.links)
 
 
-@pytest.mark.parametrize(("name", "file"), [("dgx1-v100", "T5_dgx1v100"), ("torus2d-4x4", "T4_torus4x4")])
-def test_direct_networks_equal_the_published_edge_lists(name: str, file: str, shared_data: Path) -> None:
+# The box's GPU for each of the published list, which has the same graph in another order.
+CUBE_MESH_ORDER = (0, 3, 1, 2, 4, 7, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "order"),
+    [("dgx1-v100", "T5_dgx1v100", CUBE_MESH_ORDER), ("torus2d-4x4", "T4_torus4x4", tuple(range(16)))],
+)
+def test_direct_networks_equal_the_published_edge_lists(
+    name: str, file: str, order: tuple[int, ...], shared_data: Path
+) -> None:
     path = shared_data / "topologies" / "bench" / f"{file}.json"
-    expected = read_edge_list(path.read_text(encoding="utf-8"), source=str(path))
-    assert links_by_name(load_topology(name)) == links_by_name(expected)
+    expected = links_by_name(read_edge_list(path.read_text(encoding="utf-8"), source=str(path)))
+    assert links_by_name(load_topology(name)) == sorted((order[a], order[b], *rest) for a, b, *rest in expected)
+
+
+def test_a_dgx1_is_numbered_as_its_own_tool_numbers_it(shared_data: Path) -> None:
+    path = shared_data / "topologies" / "smi" / "01-dgx1-v100-8gpu-4nic.txt"
+    box = import_text(path.read_text(encoding="utf-8"), source=str(path), assumed=Assumed()).topology
+    nvlinks = {
+        (box.rank_of[link.src], box.rank_of[link.dst], link.rate)
+        for link in box.links
+        if link.src in box.rank_of and link.dst in box.rank_of
+    }
+    assert nvlinks == {(src, dst, rate) for src, dst, rate, _ in links_by_name(load_topology("dgx1-v100"))}
 
 
 def test_every_v100_of_the_cube_mesh_has_six_lanes() -> None:
