@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from syccl.baselines import best_instances
 from syccl.baselines.lanes import Laned
@@ -34,6 +34,8 @@ TUNABLE = ("allreduce", "allgather", "reducescatter", "broadcast", "reduce")
 """Collectives that the plugin knows; it takes any other name for allreduce."""
 HEADER = "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks"
 LONGEST_LINE = 255
+RANGE_END = 1.05
+"""Where two ways meet is sought to this factor in bytes; their times differ less there."""
 _ANY_SIZE = 2**63 - 1
 _SIMPLE = "Simple"
 
@@ -67,8 +69,8 @@ def tuner_lines(
 
     Rings and trees as NCCL builds them are simulated under every protocol at every size; NCCL's own figures for what a
     call and a hop cost under each protocol are added, since links alone tell protocols of small calls not apart. They
-    are of NVIDIA GPUs. From one size to the next the
-    lines say what is best at the smaller one.
+    are of NVIDIA GPUs. Where two neighbouring sizes differ, sizes between them are tried until a line ends within
+    `RANGE_END` of the size from which another way is better.
 
     Parameters
     ----------
@@ -82,10 +84,13 @@ def tuner_lines(
     """
     op, topology = prepared.op, prepared.topology
     require_tunable(op)
-    best = []
-    for size in sizes:
+
+    def best_at(size: int) -> tuple[int, Way]:
         progress(f"rings and trees of NCCL at {format_size(size)}")
-        best.append((size, best_way(prepared, op, size)))
+        return size, best_way(prepared, op, size)
+
+    coarse = [best_at(size) for size in sizes]
+    best = [coarse[0], *(found for pair in pairwise(coarse) for found in refined(best_at, *pair))]
     servers = servers_of(prepared)
     yield f"{HEADER}\n"
     ranges = [(way, list(group)) for way, group in groupby(best, key=lambda pair: pair[1])]
@@ -97,6 +102,27 @@ def tuner_lines(
     for name in TUNABLE:
         way = best[-1][1] if name == op.name else Way("ring", _SIMPLE, rings)
         yield _line(name, (0, _ANY_SIZE), way, "-1,-1")
+
+
+def refined(
+    best_at: Callable[[int], tuple[int, Way]], low: tuple[int, Way], high: tuple[int, Way]
+) -> Iterator[tuple[int, Way]]:
+    """Yield sizes and ways above one size up to another, close together where the way changes.
+
+    Parameters
+    ----------
+    best_at
+        The given size in bytes and the best way at it.
+    low, high
+        What it returned at two sizes, ascending; ``high`` comes last.
+    """
+    middle = math.isqrt(low[0] * high[0])
+    if low[1] != high[1] and middle > low[0] and high[0] > RANGE_END * low[0]:
+        found = best_at(middle)
+        yield from refined(best_at, low, found)
+        yield from refined(best_at, found, high)
+    else:
+        yield high
 
 
 def _line(collective: str, sizes: tuple[int, int], way: Way, ranks: str) -> str:

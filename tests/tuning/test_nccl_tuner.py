@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from syccl.collective import op_named
 from syccl.errors import InputError
 from syccl.prepare import prepare
 from syccl.topology.catalog import load_topology
-from syccl.tuning.nccl_tuner import HEADER, LONGEST_LINE, TUNABLE, Way, best_way, handshakes_us, tuner_lines
+from syccl.tuning.nccl_tuner import (
+    HEADER,
+    LONGEST_LINE,
+    RANGE_END,
+    TUNABLE,
+    Way,
+    best_way,
+    handshakes_us,
+    refined,
+    tuner_lines,
+)
 from tests.strategies import one_switch
 
 SIZES = tuple(1 << power for power in range(10, 28, 4))
 ALGORITHMS, KNOWN_PROTOCOLS = {"ring", "tree"}, {"ll", "ll128", "simple"}
 
 
+@functools.cache
 def lines(name: str, op: str) -> list[list[str]]:
     text = list(tuner_lines(prepare(load_topology(name), op_named(op)), SIZES))
     assert text[0] == f"{HEADER}\n"
@@ -59,6 +73,19 @@ def test_a_call_gets_the_way_that_the_simulation_finds_fastest() -> None:
         assert taken[3:6] == [way.algorithm, way.protocol.lower(), str(way.channels)]
     assert choice(found, "broadcast", 1 << 20, "2", "16")[3:5] == ["ring", "simple"]
     assert choice(found, "allreduce", 1 << 40, "9", "72")[3] in ALGORITHMS
+
+
+@given(ends=st.lists(st.integers(1000, 1 << 30), min_size=1, max_size=4, unique=True).map(sorted))
+def test_a_line_ends_where_another_way_becomes_the_best(ends: list[int]) -> None:
+    def best_at(size: int) -> tuple[int, Way]:
+        return size, Way("ring", "Simple", 1 + sum(end < size for end in ends))
+
+    low, high = best_at(1000), best_at(1 << 30)
+    found = [low, *refined(best_at, low, high)]
+    assert found == sorted(found, key=lambda pair: pair[0])
+    assert found[-1] == high
+    for (small, before), (large, after) in itertools.pairwise(found):
+        assert before == after or large <= RANGE_END * small
 
 
 def test_small_calls_take_a_low_latency_protocol_and_large_ones_simple() -> None:
