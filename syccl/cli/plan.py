@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from syccl.cli.common import damage_options, finite, json_option, topo_option
 from syccl.errors import InputError
-
-if TYPE_CHECKING:
-    from syccl.topology import Topology
-    from syccl.traffic import Collective, Job
-    from syccl.traffic.pairs import Pairs
 
 DEFAULT_LEVELS = 8
 MOST_LEVELS = 8
@@ -89,12 +83,14 @@ def command(  # noqa: PLR0913  one parameter an option
     """
     from syccl.cli.common import show
     from syccl.cli.files import read_text
+    from syccl.cli.job_sends import job_sends
     from syccl.report.synthesis import to_json
     from syccl.report.traffic import busiest_table, jobs_table, traffic_record
     from syccl.topology.catalog import find_topology
     from syccl.topology.damage import degraded
     from syccl.traffic import read_jobs
     from syccl.traffic.outcome import Policy, job_flows, played
+    from syccl.traffic.pairs import pairs_of
 
     usable = _usable(levels, reserved)
     topology = degraded(find_topology(topo), without=without, halved=halve)
@@ -103,7 +99,8 @@ def command(  # noqa: PLR0913  one parameter an option
         if policy == "ecmp" and job.level is not None and job.level >= usable:
             msg = f"{file}: job {job.name!r}: level: {job.level} is not one of the {usable} levels (0..{usable - 1})"
             raise InputError(msg)
-    flows = [job_flows(topology, job, _pairs(job, topology, file), source=str(file)) for job in jobs]
+    pairs = [pairs_of(job_sends(job, topology, file)) for job in jobs]
+    flows = [job_flows(topology, job, each, source=str(file)) for job, each in zip(jobs, pairs, strict=True)]
     outcome = played(topology, jobs, flows, until_s=seconds, policy=Policy(policy, usable, seed))
     if as_json:
         click.echo(to_json(traffic_record(outcome)))
@@ -122,71 +119,3 @@ def _usable(levels: int, reserved: int) -> int:
         msg = f"--reserved {reserved}: of {levels} levels at most {levels - 1} can be reserved"
         raise InputError(msg)
     return levels - reserved
-
-
-def _pairs(job: Job, topology: Topology, file: Path) -> Pairs:
-    """Return the bytes from rank to rank of all collectives of a job."""
-    total: Pairs = {}
-    for at, collective in enumerate(job.collectives):
-        try:
-            found = _collective_pairs(job, collective, topology, file)
-        except InputError as error:
-            msg = f"{file}: job {job.name!r}: collectives[{at}]: {error}"
-            raise InputError(msg) from None
-        for pair, size_bytes in found.items():
-            total[pair] = total.get(pair, 0.0) + size_bytes
-    return total
-
-
-def _collective_pairs(job: Job, collective: Collective, topology: Topology, file: Path) -> Pairs:
-    from syccl.traffic.outcome import servers_of
-    from syccl.traffic.pairs import direct_pairs, ring_pairs
-
-    op, size_bytes = collective.op, collective.size_bytes
-    if collective.by == "ring":
-        return ring_pairs(op, size_bytes, servers_of(topology, job.ranks))
-    if collective.by == "direct":
-        return direct_pairs(op, size_bytes, len(job.ranks))
-    if collective.by == "synth":
-        return _synthesized(job, collective, topology)
-    return _of_file(job, collective, file.parent / collective.by)
-
-
-def _synthesized(job: Job, collective: Collective, topology: Topology) -> Pairs:
-    from syccl.collective.demand import op_named, require_equal
-    from syccl.pipeline import Options, synthesize
-    from syccl.topology.damage import subset
-    from syccl.topology.parallel import merged
-    from syccl.traffic.pairs import plan_pairs
-
-    op = op_named(collective.op)
-    require_equal(op)
-    if sorted(job.ranks) != list(job.ranks):
-        msg = "by: synth takes ranks in ascending order"
-        raise InputError(msg)
-    options = Options(collective.size_bytes, want_program=False)
-    found = synthesize(merged(subset(topology, job.ranks)), op, options)
-    return plan_pairs(found.schedule, collective.size_bytes)
-
-
-def _of_file(job: Job, collective: Collective, path: Path) -> Pairs:
-    from syccl.cli.files import read_plan
-    from syccl.findings import errors
-    from syccl.program import Program
-    from syccl.program.verify import verify_program
-    from syccl.schedule.verify import verify_schedule
-    from syccl.traffic.pairs import plan_pairs
-
-    plan = read_plan(path).plan
-    is_program = isinstance(plan, Program)
-    name, ranks = (
-        (plan.collective, plan.size) if isinstance(plan, Program) else (plan.demand.op.name, plan.demand.ranks)
-    )
-    if (name, ranks) != (collective.op, len(job.ranks)):
-        msg = f"{path} does {name} over {ranks} ranks, not {collective.op} over {len(job.ranks)}"
-        raise InputError(msg)
-    wrong = errors(verify_program(plan) if isinstance(plan, Program) else verify_schedule(plan))
-    if wrong:
-        msg = f"{path} is wrong, see syccl {'lint' if is_program else 'verify'}: {wrong[0]}"
-        raise InputError(msg)
-    return plan_pairs(plan, collective.size_bytes)
