@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from syccl.topology import Topology
 from syccl.traffic.flows import Flow
-from syccl.traffic.simulate import Load, simulate
+from syccl.traffic.simulate import Load, contending, simulate
 
 LEAST_FACTOR, LARGEST_FACTOR = 0.1, 10.0
 """Limits of the correction of a priority."""
 
 _ROUNDS = 100
+_TRIAL_ROUNDS = 30
+"""Iterations of the slowest job in a trial."""
 _NO_DIFFERENCE = 0.01
 """Share of the time below which two orders are taken to serve a job alike; iterations cut off at the end may differ."""
 
@@ -59,16 +61,40 @@ def select_paths(
 
 
 def priorities(loads: Sequence[Load], intensity: Sequence[float], traffic: Sequence[float]) -> list[float]:
-    """Return the priority of each job: its intensity times a factor that compares it with the reference job.
+    """Return the priority of each job: its intensity, times a factor where a trial shows that to be of use.
+
+    Among jobs that contend, the factor compares each with the reference, the job that sends most, on a link that only
+    the two of them use. Where others fill the time in which such a link would idle, the factor misleads. So all jobs
+    that contend are simulated for a while by intensity alone and with the factors, and the better priorities stand.
 
     Parameters
     ----------
     traffic
-        Bytes that each job sends in an iteration; the job of most is the reference, with factor 1.
+        Bytes that each job sends in an iteration.
     """
-    reference = max(range(len(loads)), key=lambda job: (traffic[job], -job))
-    factors = [1.0 if job == reference else correction(loads[reference], load) for job, load in enumerate(loads)]
-    return [factor * each for factor, each in zip(factors, intensity, strict=True)]
+    found = list(intensity)
+    for jobs in contending(loads):
+        if len(jobs) == 1:
+            continue
+        reference = max(jobs, key=lambda job: (traffic[job], -job))
+        factors = [1.0 if job == reference else correction(loads[reference], loads[job]) for job in jobs]
+        mine, plain = [loads[job] for job in jobs], [intensity[job] for job in jobs]
+        corrected = [factor * each for factor, each in zip(factors, plain, strict=True)]
+        if _trial_flops(mine, plain, corrected) > _trial_flops(mine, plain, plain):
+            for job, priority in zip(jobs, corrected, strict=True):
+                found[job] = priority
+    return found
+
+
+def _trial_flops(loads: Sequence[Load], intensity: Sequence[float], priority: Sequence[float]) -> float:
+    """Return the FLOPs that jobs do together in a trial, each with a level of its own."""
+    ranked = sorted(range(len(loads)), key=lambda job: (-priority[job], job))
+    trial = list(loads)
+    for level, job in enumerate(ranked):
+        trial[job] = replace(loads[job], level=level, arrival_s=0.0, iterations=None)
+    done = simulate(trial, _TRIAL_ROUNDS * max(load.iteration_alone_s for load in loads))
+    each = [load.alone_s * job / load.compute_s for load, job in zip(loads, intensity, strict=True)]
+    return sum(progress.computed_s * rate for progress, rate in zip(done, each, strict=True))
 
 
 def correction(reference: Load, job: Load) -> float:

@@ -16,6 +16,7 @@ MEASURES = {
     "chain": "command",
     "closed_forms": "baseline",
     "command": "command",
+    "crux_cases": "crux",
     "lifted": "lifted",
     "mutation": "mutation",
     "random": "random_graph",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from syccl.topology.model import Kind, Link, Node, Topology
-from syccl.traffic import Flow, Load, flows_of, link_seconds
+from syccl.traffic import Flow, Load, flows_of, link_seconds, simulate
 from syccl.traffic.compress import compress, contention, first_levels, inner_weight
 from syccl.traffic.crux import correction, intensities, priorities, select_paths
 
@@ -38,6 +39,35 @@ def test_the_correction_of_the_first_worked_example() -> None:
 def test_orders_that_differ_at_the_start_only_change_nothing() -> None:
     assert correction(Load(4, 0.5, {0: 1.0}), Load(2, 0.5, {0: 3.0})) == 1
     assert correction(Load(9, 0, {0: 1.0}), Load(9, 0, {0: 1.0})) == 1
+
+
+def busy(loads: Sequence[Load], flops: Sequence[float], levels: Sequence[int]) -> float:
+    done = simulate([replace(load, level=at) for load, at in zip(loads, levels, strict=True)], 120)
+    return sum(each.computed_s / load.compute_s * w for each, load, w in zip(done, loads, flops, strict=True))
+
+
+def test_priorities_of_jobs_on_full_links_are_within_three_percent_of_all_orders_on_average() -> None:
+    """With more than two jobs no link idles, so that what holds for two alone would mislead."""
+    chance, near = random.Random(4), []
+    for _ in range(20):
+        links = [chance.sample(range(2), chance.choice((1, 2))) for _ in range(4)]
+        loads = [
+            Load(chance.uniform(0.5, 2), chance.choice((0, 0.5)), {link: chance.uniform(0.2, 1.5) for link in mine})
+            for mine in links
+        ]
+        flops = [load.compute_s * chance.choice((8, 16, 32, 64)) for load in loads]
+        found = priorities(loads, intensities(loads, flops), [load.alone_s for load in loads])
+        best = max(busy(loads, flops, levels) for levels in itertools.permutations(range(4)))
+        near.append(busy(loads, flops, first_levels(found, 4)) / best)
+    assert sum(near) / len(near) >= 0.97
+
+
+def test_a_correction_that_does_not_help_is_left_out() -> None:
+    """Two jobs gain by it, as in the worked example, and so do two beside; a third fills the pauses of a link."""
+    two = [Load(2, 0, {0: 2.0}), Load(1, 0, {0: 1.0})]
+    apart = [*two, *(replace(load, link_s={1: load.alone_s}) for load in two)]
+    assert priorities(apart, [5, 5, 5, 5], [2, 1, 2, 1]) == pytest.approx([5, 7.5, 5, 7.5], rel=0.02)
+    assert priorities([*two, Load(1, 0, {0: 3.0})], [5, 4.5, 4.2], [2, 1, 1]) == [5, 4.5, 4.2]
 
 
 def test_paths_of_two_jobs_are_apart() -> None:

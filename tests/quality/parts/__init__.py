@@ -4,6 +4,7 @@ from tests.quality.part import Part
 from tests.quality.parts import (
     alltoallv,
     bench,
+    crux,
     every,
     fabrics,
     large,
@@ -33,5 +34,6 @@ PARTS: dict[str, Part] = {
         every,
         random_graphs,
         mutations,
+        crux,
     )
 }
