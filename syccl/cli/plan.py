@@ -12,6 +12,8 @@ from syccl.errors import InputError
 DEFAULT_LEVELS = 8
 MOST_LEVELS = 8
 DEFAULT_SECONDS = 3600.0
+POLICIES = ("ecmp", "intensity", "sincronia", "varys", "cassini", "taccl*", "crux-pa", "crux-ps-pa", "crux")
+ALL = "all"
 
 
 @click.command("plan", short_help="Simulate many jobs on one fabric.")
@@ -45,11 +47,12 @@ DEFAULT_SECONDS = 3600.0
 )
 @click.option(
     "--policy",
-    type=click.Choice(["ecmp", "crux-pa", "crux-ps-pa", "crux"]),
-    default="ecmp",
+    type=click.Choice([*POLICIES, ALL]),
+    default=POLICIES[0],
     show_default=True,
-    help="How paths and levels are chosen: hashed paths and the levels that jobs state; or by Crux: priorities alone, "
-    "with path selection, and with compression to few levels, too.",
+    help="How paths and levels are chosen. ecmp: hashed paths, levels that jobs state. intensity, sincronia, varys, "
+    "cassini, taccl*: baselines. crux-pa, crux-ps-pa, crux: Crux's priorities alone, with path selection, with "
+    "compression to few levels, too. all: a table that compares these.",
 )
 @click.option(
     "--seed",
@@ -76,8 +79,8 @@ def command(  # noqa: PLR0913  one parameter an option
     """Simulate the jobs of the file JOBS on one fabric.
 
     Each job repeats computing and communicating; links serve priorities strictly, and equal ones fairly. Flows are
-    hashed onto equal-cost paths (ECMP), or Crux chooses paths and priorities. Told are each job's iteration time beside
-    that it has alone, how long it takes, how busy GPUs and links are.
+    hashed onto equal-cost paths (ECMP), or a policy chooses paths and priorities. Told are each job's iteration time
+    beside that it has alone, how long it takes, how busy GPUs and links are.
 
     For example: syccl plan examples/jobs.yaml --topo a100x32 --seconds 600
     """
@@ -85,29 +88,37 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.cli.files import read_text
     from syccl.cli.job_sends import job_sends
     from syccl.report.synthesis import to_json
-    from syccl.report.traffic import busiest_table, jobs_table, traffic_record
+    from syccl.report.traffic import busiest_table, comparison_record, comparison_table, jobs_table, traffic_record
     from syccl.topology.catalog import find_topology
     from syccl.topology.damage import degraded
     from syccl.traffic import read_jobs
-    from syccl.traffic.outcome import Policy, job_flows, played
+    from syccl.traffic.outcome import job_flows, played
     from syccl.traffic.pairs import pairs_of
+    from syccl.traffic.policies import Mix, Policy
 
     usable = _usable(levels, reserved)
     topology = degraded(find_topology(topo), without=without, halved=halve)
     jobs = read_jobs(read_text(file), source=str(file), topology=topology)
     for job in jobs:
-        if policy == "ecmp" and job.level is not None and job.level >= usable:
+        if policy in {"ecmp", ALL} and job.level is not None and job.level >= usable:
             msg = f"{file}: job {job.name!r}: level: {job.level} is not one of the {usable} levels (0..{usable - 1})"
             raise InputError(msg)
     pairs = [pairs_of(job_sends(job, topology, file)) for job in jobs]
     flows = [job_flows(topology, job, each, source=str(file)) for job, each in zip(jobs, pairs, strict=True)]
-    outcome = played(topology, jobs, flows, until_s=seconds, policy=Policy(policy, usable, seed))
-    if as_json:
-        click.echo(to_json(traffic_record(outcome)))
+    mix = Mix(topology, jobs, tuple(flows))
+    names = POLICIES if policy == ALL else (policy,)
+    outcomes = {name: played(mix, until_s=seconds, policy=Policy(name, usable, seed)) for name in names}
+    if policy == ALL:
+        if as_json:
+            click.echo(to_json(comparison_record(outcomes)))
+        else:
+            show(comparison_table(outcomes))
+    elif as_json:
+        click.echo(to_json(traffic_record(outcomes[policy])))
     else:
-        show(jobs_table(outcome))
+        show(jobs_table(outcomes[policy]))
         click.echo()
-        show(busiest_table(outcome))
+        show(busiest_table(outcomes[policy]))
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from syccl.report.tables import Table
 from syccl.traffic.outcome import Outcome
 
@@ -62,3 +64,38 @@ def busiest_table(outcome: Outcome) -> Table:
         ("busiest links", "busy"),
         frozenset({1}),
     )
+
+
+def comparison_record(outcomes: Mapping[str, Outcome]) -> dict[str, object]:
+    """Return what each policy reaches, for scripts; all outcomes are of the same jobs, ``crux`` is one of them."""
+    return {
+        "policies": {
+            name: {
+                "gpu_utilisation": outcome.gpu_utilisation,
+                "crux_gain": crux_gain(outcomes, name),
+                "iteration_over_alone_mean": outcome.mean_slowdown,
+                "iteration_over_alone_worst": outcome.worst_slowdown,
+                "complete": outcome.complete,
+                "completion_mean_s": outcome.mean_completion_s,
+            }
+            for name, outcome in outcomes.items()
+        }
+    }
+
+
+def comparison_table(outcomes: Mapping[str, Outcome]) -> Table:
+    """Return a row for each policy."""
+    rows = []
+    for name, outcome in outcomes.items():
+        busy, gain, mean_s = outcome.gpu_utilisation, crux_gain(outcomes, name), outcome.mean_completion_s
+        slow = f"{outcome.mean_slowdown:.3f}", f"{outcome.worst_slowdown:.3f}"
+        after = "-" if mean_s is None else f"{mean_s:.4g}"
+        rows.append((name, f"{busy:.2%}", f"{gain:+.2%}", *slow, str(outcome.complete), after))
+    header = ("policy", "GPUs busy", "crux over it", "iteration / alone", "worst", "complete", "after s, mean")
+    return Table(rows, header, frozenset(range(1, 7)))
+
+
+def crux_gain(outcomes: Mapping[str, Outcome], name: str) -> float:
+    """Return by how much GPUs are busier with Crux than with a policy, as a share of the latter."""
+    busy = outcomes[name].gpu_utilisation
+    return outcomes["crux"].gpu_utilisation / busy - 1 if busy else 0.0

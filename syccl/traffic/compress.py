@@ -50,9 +50,13 @@ def inner_weight(level_of: Sequence[int], edges: Edges) -> float:
 
 def first_levels(priority: Sequence[float], levels: int) -> list[int]:
     """Return a level of each job without compression: one each for the highest priorities, the last for all others."""
-    ranked = sorted(range(len(priority)), key=lambda job: (-priority[job], job))
-    found = [0] * len(priority)
-    for at, job in enumerate(ranked):
+    return pooled_levels(sorted(range(len(priority)), key=lambda job: (-priority[job], job)), levels)
+
+
+def pooled_levels(order: Sequence[int], levels: int) -> list[int]:
+    """Return a level of each job: one each for the first of an order, the last for all others."""
+    found = [0] * len(order)
+    for at, job in enumerate(order):
         found[job] = min(at, levels - 1)
     return found
 

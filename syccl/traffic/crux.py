@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from syccl.topology import Topology
+from syccl.traffic.compress import first_levels
 from syccl.traffic.flows import Flow
 from syccl.traffic.simulate import Load, contending, simulate
 
@@ -88,10 +89,10 @@ def priorities(loads: Sequence[Load], intensity: Sequence[float], traffic: Seque
 
 def _trial_flops(loads: Sequence[Load], intensity: Sequence[float], priority: Sequence[float]) -> float:
     """Return the FLOPs that jobs do together in a trial, each with a level of its own."""
-    ranked = sorted(range(len(loads)), key=lambda job: (-priority[job], job))
-    trial = list(loads)
-    for level, job in enumerate(ranked):
-        trial[job] = replace(loads[job], level=level, arrival_s=0.0, iterations=None)
+    levels = first_levels(priority, len(loads))
+    trial = [
+        replace(load, level=level, arrival_s=0.0, iterations=None) for load, level in zip(loads, levels, strict=True)
+    ]
     done = simulate(trial, _TRIAL_ROUNDS * max(load.iteration_alone_s for load in loads))
     each = [load.alone_s * job / load.compute_s for load, job in zip(loads, intensity, strict=True)]
     return sum(progress.computed_s * rate for progress, rate in zip(done, each, strict=True))

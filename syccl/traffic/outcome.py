@@ -8,11 +8,10 @@ from functools import cached_property
 
 from syccl.errors import InputError
 from syccl.topology import Topology
-from syccl.traffic.compress import compress, contention, first_levels
-from syccl.traffic.crux import intensities, priorities, select_paths
-from syccl.traffic.flows import Flow, ecmp_choice, flows_of, link_seconds
+from syccl.traffic.flows import Flow, flows_of
 from syccl.traffic.jobs import Job
 from syccl.traffic.pairs import Pairs
+from syccl.traffic.policies import Mix, Policy, decide
 from syccl.traffic.simulate import Load, Progress, simulate
 
 
@@ -33,6 +32,33 @@ class Outcome:
         computed = sum(done.computed_s * len(job.ranks) for job, done in zip(self.jobs, self.progress, strict=True))
         return computed / held if held else 0.0
 
+    @property
+    def slowdowns(self) -> list[float]:
+        """Mean iteration over that alone, of each job that did an iteration; 1 or more."""
+        rows = zip(self.loads, self.progress, strict=True)
+        return [done.mean_iteration_s / load.iteration_alone_s for load, done in rows if done.iterations]
+
+    @property
+    def mean_slowdown(self) -> float:
+        """Mean of ``slowdowns``; 1 where no job did an iteration."""
+        return sum(self.slowdowns) / len(self.slowdowns) if self.slowdowns else 1.0
+
+    @property
+    def worst_slowdown(self) -> float:
+        """Largest of ``slowdowns``; 1 where no job did an iteration."""
+        return max(self.slowdowns, default=1.0)
+
+    @property
+    def complete(self) -> int:
+        """Number of jobs that are complete."""
+        return sum(done.completion_s is not None for done in self.progress)
+
+    @property
+    def mean_completion_s(self) -> float | None:
+        """Mean seconds from arrival to completion of the jobs that are complete; None where none is."""
+        taken = [done.completion_s for done in self.progress if done.completion_s is not None]
+        return sum(taken) / len(taken) if taken else None
+
     @cached_property
     def link_utilisation(self) -> dict[int, float]:
         """Share of the simulated time that each used link is busy, by link id."""
@@ -51,55 +77,28 @@ def servers_of(topology: Topology, ranks: Sequence[int]) -> list[int]:
     return [numbers[label] for label in labels]
 
 
-@dataclass(frozen=True)
-class Policy:
-    """How paths and levels are chosen.
-
-    Parameters
-    ----------
-    name
-        One of ``POLICIES``.
-    levels
-        Levels of priority that jobs may have.
-    seed
-        Of the hash of paths, and of the orders that compression tries.
-    """
-
-    name: str = "ecmp"
-    levels: int = 8
-    seed: int = 0
+def played(mix: Mix, *, until_s: float, policy: Policy) -> Outcome:
+    """Return how jobs fare whose flows take the paths, and that have the levels, of a policy."""
+    decision = decide(mix, policy)
+    loads = [
+        replace(load, level=level) for load, level in zip(mix.loads(decision.choice), decision.levels, strict=True)
+    ]
+    shifted = [
+        replace(load, arrival_s=load.arrival_s + shift) for load, shift in zip(loads, decision.shift_s, strict=True)
+    ]
+    progress = [
+        _since_arrival(done, min(shift, max(0.0, until_s - load.arrival_s)))
+        for done, load, shift in zip(simulate(shifted, until_s), loads, decision.shift_s, strict=True)
+    ]
+    return Outcome(mix.topology, mix.jobs, tuple(loads), tuple(progress), until_s)
 
 
-POLICIES = ("ecmp", "crux-pa", "crux-ps-pa", "crux")
-"""Hashed paths and the levels that jobs state; Crux: priorities alone, with path selection, with compression too."""
-
-
-def played(
-    topology: Topology,
-    jobs: Sequence[Job],
-    flows: Sequence[Sequence[Flow]],
-    *,
-    until_s: float,
-    policy: Policy,
-) -> Outcome:
-    """Return how jobs fare whose flows take the paths, and that have the levels, of a policy.
-
-    With Crux the levels that jobs state do not count: it gives them levels of its own.
-    """
-    hashed = [ecmp_choice(mine, policy.seed) for mine in flows]
-    loads = _loads(topology, jobs, flows, hashed)
-    if policy.name == "ecmp":
-        lowest = policy.levels - 1
-        levels = [lowest if job.level is None else job.level for job in jobs]
-    else:
-        work = [job.flops for job in jobs]
-        if policy.name != "crux-pa":
-            alone_s = [load.iteration_alone_s for load in loads]
-            choice = select_paths(topology, flows, intensities(loads, work), alone_s)
-            loads = _loads(topology, jobs, flows, choice)
-        levels = _crux_levels(loads, work, [sum(flow.size_bytes for flow in mine) for mine in flows], policy)
-    loads = [replace(load, level=level) for load, level in zip(loads, levels, strict=True)]
-    return Outcome(topology, tuple(jobs), tuple(loads), simulate(loads, until_s), until_s)
+def _since_arrival(done: Progress, shift_s: float) -> Progress:
+    """Return progress that counts the time for which a job waited at its start."""
+    if not shift_s:
+        return done
+    completion = None if done.completion_s is None else done.completion_s + shift_s
+    return replace(done, held_s=done.held_s + shift_s, completion_s=completion)
 
 
 def job_flows(topology: Topology, job: Job, pairs: Pairs, *, source: str) -> tuple[Flow, ...]:
@@ -122,21 +121,3 @@ def job_flows(topology: Topology, job: Job, pairs: Pairs, *, source: str) -> tup
     except InputError as error:
         msg = f"{source}: job {job.name!r}: ranks: {error}"
         raise InputError(msg) from None
-
-
-def _loads(
-    topology: Topology, jobs: Sequence[Job], flows: Sequence[Sequence[Flow]], choice: Sequence[Sequence[int]]
-) -> list[Load]:
-    return [
-        Load(job.compute_s, job.overlap, link_seconds(topology, mine, picked), 0, job.arrival_s, job.iterations)
-        for job, mine, picked in zip(jobs, flows, choice, strict=True)
-    ]
-
-
-def _crux_levels(loads: Sequence[Load], flops: Sequence[float], traffic: Sequence[float], policy: Policy) -> list[int]:
-    intensity = intensities(loads, flops)
-    priority = priorities(loads, intensity, traffic)
-    if policy.name != "crux":
-        return first_levels(priority, policy.levels)
-    edges = contention(loads, priority, intensity)
-    return compress(len(loads), edges, policy.levels, seed=policy.seed)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from syccl.traffic.policies import POLICIES
 from tests.cli.run import run
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "jobs.yaml"
@@ -43,6 +44,26 @@ def test_crux_gives_levels_of_its_own(capsys: Capsys, policy: str) -> None:
     told = json.loads(run(capsys, *args, "--levels", "2").out)
     assert sorted(job["level"] for job in told["jobs"]) == [0, 1]
     assert [job["level"] for job in json.loads(run(capsys, *args, "--levels", "1").out)["jobs"]] == [0, 0]
+
+
+def test_all_policies_are_compared(capsys: Capsys) -> None:
+    args = ("plan", str(EXAMPLE), "--topo", "a100x32", "--seconds", "60", "--policy")
+    told = json.loads(run(capsys, *args, "all", "--json").out)["policies"]
+    assert tuple(told) == POLICIES
+    for name in ("ecmp", "cassini", "crux"):
+        alone = json.loads(run(capsys, *args, name, "--json").out)
+        assert told[name]["gpu_utilisation"] == alone["gpu_utilisation"]
+    assert told["crux"]["crux_gain"] == 0
+    lines = run(capsys, *args, "all").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["policy", *POLICIES]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_keeps_to_the_levels(capsys: Capsys, policy: str) -> None:
+    args = ("plan", str(EXAMPLE), "--topo", "a100x32", "--seconds", "60", "--json", "--policy", policy)
+    told = json.loads(run(capsys, *args, "--levels", "3", "--reserved", "1").out)["jobs"]
+    assert {job["level"] for job in told} <= {0, 1}
+    assert all(job["iteration_mean_s"] >= job["iteration_alone_s"] * (1 - 1e-9) for job in told)
 
 
 def test_a_table_for_people(capsys: Capsys) -> None:
