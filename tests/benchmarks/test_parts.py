@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from syccl.traffic.policies import POLICIES
 from tests.quality.part import Part
 from tests.quality.parts import PARTS, bench, published
 from tests.quality.rows import Result, Row
@@ -53,6 +54,8 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
     elif row.measure == "crux_cases":
         names = ("paths", "hash", "priority", "intensity", "compression", "pooled")
         value = [dict.fromkeys(names, 1 / ratio)] * args["count"]
+    elif row.measure == "mixes":
+        value = [{"at_risk": 0.5, **dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}] * args["count"]
     elif row.measure == "mutation":
         value = {"made": 100, "found": 97, "harmless": 3, "missed": 0}
     elif row.measure == "baseline":

@@ -18,6 +18,7 @@ MEASURES = {
     "command": "command",
     "crux_cases": "crux",
     "lifted": "lifted",
+    "mixes": "mixes",
     "mutation": "mutation",
     "random": "random_graph",
     "synth": "engine",

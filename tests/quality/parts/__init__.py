@@ -9,6 +9,7 @@ from tests.quality.parts import (
     fabrics,
     large,
     main_job,
+    mixes,
     mutations,
     published,
     random_graphs,
@@ -35,5 +36,6 @@ PARTS: dict[str, Part] = {
         random_graphs,
         mutations,
         crux,
+        mixes,
     )
 }
