@@ -22,15 +22,17 @@ class Folder:
     path
         Of the folder; it is made where there is none.
     index
-        Name of the index, a JSON file that lists the files under ``schedules`` as ``file``.
+        Name of the index, a JSON file that lists the files under ``entries`` as ``file``.
     files
         Name of the sub-folder.
+    entries
+        Field of the index.
     """
 
-    def __init__(self, path: Path, *, index: str, files: str) -> None:
+    def __init__(self, path: Path, *, index: str, files: str, entries: str = "schedules") -> None:
         """Remember the names; nothing is done yet."""
         self.path = path
-        self._index, self._files = index, files
+        self._index, self._files, self._entries = index, files, entries
 
     def check(self, *, force: bool) -> None:
         """Check that the results can be written, before any work is done.
@@ -52,12 +54,12 @@ class Folder:
             msg = f"output {str(self.path)!r} is a file; give the name of a folder"
             raise InputError(msg)
         if taken and not force:
-            msg = f"output {str(self.path)!r} holds {taken[0]} already; --force replaces it, -o chooses another folder"
+            msg = f"output {str(self.path)!r} holds {taken[0]} already; --force replaces it, or choose another folder"
             raise InputError(msg)
         if strangers:
             msg = (
                 f"output {str(self.path)!r} holds {self._files}/{strangers[0]}, which {self._index} does not list; "
-                "--force replaces only what was written here before, move it or choose another folder with -o"
+                "--force replaces only what was written here before, move it or choose another folder"
             )
             raise InputError(msg)
         check_output(self.path / self._index if is_folder else self.path, force=True)
@@ -72,7 +74,7 @@ class Folder:
     def _listed(self) -> set[str]:
         try:
             found = json.loads((self.path / self._index).read_text(encoding="utf-8"))
-            return {Path(entry["file"]).name for entry in found["schedules"]}
+            return {Path(entry["file"]).name for entry in found[self._entries]}
         except (OSError, ValueError, KeyError, TypeError):
             return set()
 

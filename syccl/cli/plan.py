@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from syccl.cli.common import damage_options, finite, json_option, topo_option
+from syccl.cli.deploying import deploy_options, read_deployment, write_deployment
 from syccl.errors import InputError
+
+if TYPE_CHECKING:
+    from syccl.topology import Topology
+    from syccl.traffic import Job
+    from syccl.traffic.policies import Mix
 
 DEFAULT_LEVELS = 8
 MOST_LEVELS = 8
@@ -62,6 +69,7 @@ ALL = "all"
     metavar="N",
     help="Seed of the hash of paths and of the orders that Crux tries.",
 )
+@deploy_options
 @json_option
 def command(  # noqa: PLR0913  one parameter an option
     *,
@@ -74,6 +82,10 @@ def command(  # noqa: PLR0913  one parameter an option
     seconds: float,
     policy: str,
     seed: int,
+    deploy: Path | None,
+    dscp: str | None,
+    qps: int,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Simulate the jobs of the file JOBS on one fabric.
@@ -86,28 +98,31 @@ def command(  # noqa: PLR0913  one parameter an option
     """
     from syccl.cli.common import show
     from syccl.cli.files import read_text
-    from syccl.cli.job_sends import job_sends
     from syccl.report.synthesis import to_json
     from syccl.report.traffic import busiest_table, comparison_record, comparison_table, jobs_table, traffic_record
     from syccl.topology.catalog import find_topology
     from syccl.topology.damage import degraded
     from syccl.traffic import read_jobs
-    from syccl.traffic.outcome import job_flows, played
-    from syccl.traffic.pairs import pairs_of
-    from syccl.traffic.policies import Mix, Policy
+    from syccl.traffic.outcome import played
+    from syccl.traffic.policies import Policy, decide
 
     usable = _usable(levels, reserved)
+    marks, folder = read_deployment(deploy, (usable, reserved), dscp, qps=qps)
+    if folder is not None:
+        if policy == ALL:
+            msg = "--deploy takes one policy, not all"
+            raise InputError(msg)
+        folder.check(force=force)
     topology = degraded(find_topology(topo), without=without, halved=halve)
     jobs = read_jobs(read_text(file), source=str(file), topology=topology)
-    for job in jobs:
-        if policy in {"ecmp", ALL} and job.level is not None and job.level >= usable:
-            msg = f"{file}: job {job.name!r}: level: {job.level} is not one of the {usable} levels (0..{usable - 1})"
-            raise InputError(msg)
-    pairs = [pairs_of(job_sends(job, topology, file)) for job in jobs]
-    flows = [job_flows(topology, job, each, source=str(file)) for job, each in zip(jobs, pairs, strict=True)]
-    mix = Mix(topology, jobs, tuple(flows))
+    if policy in {"ecmp", ALL}:
+        _check_levels(jobs, usable, file)
+    mix = _mix(jobs, topology, file)
     names = POLICIES if policy == ALL else (policy,)
-    outcomes = {name: played(mix, until_s=seconds, policy=Policy(name, usable, seed)) for name in names}
+    decisions = {name: decide(mix, Policy(name, usable, seed)) for name in names}
+    outcomes = {name: played(mix, decision, until_s=seconds) for name, decision in decisions.items()}
+    if folder is not None:
+        write_deployment(folder, mix, decisions[policy], marks, policy=policy, qps=qps, force=force)
     if policy == ALL:
         if as_json:
             click.echo(to_json(comparison_record(outcomes)))
@@ -120,6 +135,25 @@ def command(  # noqa: PLR0913  one parameter an option
         click.echo()
         show(busiest_table(outcomes[policy]))
     return 0
+
+
+def _mix(jobs: tuple[Job, ...], topology: Topology, file: Path) -> Mix:
+    """Return the jobs with the flows of their collectives."""
+    from syccl.cli.job_sends import job_sends
+    from syccl.traffic.outcome import job_flows
+    from syccl.traffic.pairs import pairs_of
+    from syccl.traffic.policies import Mix
+
+    pairs = [pairs_of(job_sends(job, topology, file)) for job in jobs]
+    flows = [job_flows(topology, job, each, source=str(file)) for job, each in zip(jobs, pairs, strict=True)]
+    return Mix(topology, jobs, tuple(flows))
+
+
+def _check_levels(jobs: tuple[Job, ...], usable: int, file: Path) -> None:
+    for job in jobs:
+        if job.level is not None and job.level >= usable:
+            msg = f"{file}: job {job.name!r}: level: {job.level} is not one of the {usable} levels (0..{usable - 1})"
+            raise InputError(msg)
 
 
 def _usable(levels: int, reserved: int) -> int:

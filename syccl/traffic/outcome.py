@@ -11,7 +11,7 @@ from syccl.topology import Topology
 from syccl.traffic.flows import Flow, flows_of
 from syccl.traffic.jobs import Job
 from syccl.traffic.pairs import Pairs
-from syccl.traffic.policies import Mix, Policy, decide
+from syccl.traffic.policies import Decision, Mix
 from syccl.traffic.simulate import Load, Progress, simulate
 
 
@@ -77,9 +77,8 @@ def servers_of(topology: Topology, ranks: Sequence[int]) -> list[int]:
     return [numbers[label] for label in labels]
 
 
-def played(mix: Mix, *, until_s: float, policy: Policy) -> Outcome:
-    """Return how jobs fare whose flows take the paths, and that have the levels, of a policy."""
-    decision = decide(mix, policy)
+def played(mix: Mix, decision: Decision, *, until_s: float) -> Outcome:
+    """Return how jobs fare whose flows take the paths, and that have the levels, that a policy decided."""
     loads = [
         replace(load, level=level) for load, level in zip(mix.loads(decision.choice), decision.levels, strict=True)
     ]

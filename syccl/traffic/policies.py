@@ -65,6 +65,11 @@ class Decision:
     shift_s: tuple[float, ...]
 
 
+def chooses_paths(name: str) -> bool:
+    """Return whether a policy chooses paths; with all others switches hash flows."""
+    return name in _BY_INTENSITY | _BY_ORDER
+
+
 Levels = Callable[[Mix, list[Load], Policy], list[int]]
 
 

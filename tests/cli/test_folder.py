@@ -40,7 +40,7 @@ def test_files_and_index_are_written(tmp_path: Path, is_there: bool) -> None:
 def test_results_are_replaced_only_by_force_and_strangers_stay(tmp_path: Path) -> None:
     write(tmp_path, "a.xml", "b.xml")
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"holds index.json already; --force replaces it, -o chooses another folder"):
+    with pytest.raises(InputError, match=r"holds index.json already; --force replaces it, or choose another folder"):
         write(tmp_path, "c.xml")
     write(tmp_path, "c.xml", force=True)
     assert everything(tmp_path) == ["index.json", "inside", "inside/c.xml", "notes.txt"]

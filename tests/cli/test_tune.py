@@ -102,7 +102,7 @@ def test_results_are_replaced_only_by_force(capsys: Capsys) -> None:
     again = tune(capsys, "-b", "4K", "-e", "4K", "-o", "out")
     assert (again.code, again.err) == (
         3,
-        "error: output 'out' holds index.json already; --force replaces it, -o chooses another folder\n",
+        "error: output 'out' holds index.json already; --force replaces it, or choose another folder\n",
     )
     other = tune(capsys, "-b", "4K", "-e", "4K", "-o", "new", "--csv", "out.csv")
     assert other.code == 3

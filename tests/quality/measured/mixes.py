@@ -14,7 +14,7 @@ from syccl.topology.yaml_file import read_yaml
 from syccl.traffic import ecmp_choice, flows_of, ring_pairs
 from syccl.traffic.jobs import Job
 from syccl.traffic.outcome import played, servers_of
-from syccl.traffic.policies import POLICIES, Mix, Policy
+from syccl.traffic.policies import POLICIES, Mix, Policy, decide
 from syccl.traffic.simulate import full_links
 
 GPUS, HOST_RATE, GPU_FLOPS = 8, 100e9, 1.25e14
@@ -149,7 +149,7 @@ def mixes(name: str, oversubscription: int, first: int, count: int) -> list[dict
         hashed = mix.loads([ecmp_choice(mine, seed) for mine in mix.flows])
         at_risk = {job for of in full_links(hashed).values() for job in of}
         busy = {
-            policy: played(mix, until_s=SECONDS, policy=Policy(policy, LEVELS, seed)).gpu_utilisation
+            policy: played(mix, decide(mix, Policy(policy, LEVELS, seed)), until_s=SECONDS).gpu_utilisation
             for policy in POLICIES
         }
         found.append({"at_risk": len(at_risk) / len(mix.jobs), **busy})
