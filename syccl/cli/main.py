@@ -28,6 +28,7 @@ VERBS = {
     "simulate": "syccl.cli.simulate",
     "compare": "syccl.cli.compare",
     "plan": "syccl.cli.plan",
+    "trace": "syccl.cli.trace",
     "topo": "syccl.cli.topo",
 }
 """Module that holds each verb; it is imported when the verb is used."""

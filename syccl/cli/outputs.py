@@ -104,8 +104,8 @@ def write_all(texts: Mapping[Path, Content], *, force: bool) -> None:
     """
     made: dict[Path, Path] = {}
     try:
-        for path, text in texts.items():
-            made[path] = _write_beside(path, text)
+        for number, (path, text) in enumerate(texts.items()):
+            made[path] = _write_beside(path, text, number)
         for path in texts:
             _check_free(path, force=force)
         _place_all(made, force=force)
@@ -128,10 +128,10 @@ def _place_all(made: dict[Path, Path], *, force: bool) -> None:
         del made[path]
 
 
-def _write_beside(path: Path, content: Content) -> Path:
+def _write_beside(path: Path, content: Content, number: int) -> Path:
     """Write a temporary file in the folder of ``path`` and return its name; nothing is left on an error."""
     place = path.resolve()
-    temporary = place.with_name(f".syccl.{os.getpid()}{place.suffix}.tmp")
+    temporary = place.with_name(f".syccl.{os.getpid()}.{number}{place.suffix}.tmp")
     try:
         with temporary.open("wb") as file:
             for piece in (content,) if isinstance(content, str | bytes) else content:

@@ -139,3 +139,8 @@ def test_a_failed_move_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match="No space left"):
         write_all({tmp_path / "a.xml": "good", tmp_path / "a.json": "good"}, force=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_one_suffix_do_not_mix(tmp_path: Path) -> None:
+    write_all({tmp_path / "a.yaml": "first", tmp_path / "b.yaml": ["sec", "ond"]}, force=False)
+    assert [path.read_text(encoding="utf-8") for path in sorted(tmp_path.iterdir())] == ["first", "second"]
