@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
+    from syccl.program import Program
+    from syccl.schedule import Schedule
     from syccl.topology import Topology
     from syccl.traffic import Collective, Job
     from syccl.traffic.pairs import Sends
@@ -66,22 +68,38 @@ def _synthesized(job: Job, collective: Collective, topology: Topology) -> Sends:
 
 def _of_file(job: Job, collective: Collective, path: Path) -> Sends:
     from syccl.cli.files import read_plan
+
+    plan = read_plan(path).plan
+    name, ranks = done_by(plan)
+    if (name, ranks) != (collective.op, len(job.ranks)):
+        msg = f"{path} does {name} over {ranks} ranks, not {collective.op} over {len(job.ranks)}"
+        raise InputError(msg)
+    return file_sends(plan, path, collective.size_bytes)
+
+
+def done_by(plan: Program | Schedule) -> tuple[str, int]:
+    """Return the collective that a program or schedule does, and over how many ranks."""
+    from syccl.program import Program
+
+    return (plan.collective, plan.size) if isinstance(plan, Program) else (plan.demand.op.name, plan.demand.ranks)
+
+
+def file_sends(plan: Program | Schedule, path: Path, size_bytes: int) -> Sends:
+    """Return the bytes that each connection of a program or schedule carries.
+
+    Raises
+    ------
+    InputError
+        When it is wrong.
+    """
     from syccl.findings import errors
     from syccl.program import Program
     from syccl.program.verify import verify_program
     from syccl.schedule.verify import verify_schedule
     from syccl.traffic.pairs import plan_sends
 
-    plan = read_plan(path).plan
-    is_program = isinstance(plan, Program)
-    name, ranks = (
-        (plan.collective, plan.size) if isinstance(plan, Program) else (plan.demand.op.name, plan.demand.ranks)
-    )
-    if (name, ranks) != (collective.op, len(job.ranks)):
-        msg = f"{path} does {name} over {ranks} ranks, not {collective.op} over {len(job.ranks)}"
-        raise InputError(msg)
     wrong = errors(verify_program(plan) if isinstance(plan, Program) else verify_schedule(plan))
     if wrong:
-        msg = f"{path} is wrong, see syccl {'lint' if is_program else 'verify'}: {wrong[0]}"
+        msg = f"{path} is wrong, see syccl {'lint' if isinstance(plan, Program) else 'verify'}: {wrong[0]}"
         raise InputError(msg)
-    return plan_sends(plan, collective.size_bytes)
+    return plan_sends(plan, size_bytes)

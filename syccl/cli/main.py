@@ -29,6 +29,7 @@ VERBS = {
     "compare": "syccl.cli.compare",
     "plan": "syccl.cli.plan",
     "trace": "syccl.cli.trace",
+    "paths": "syccl.cli.paths",
     "topo": "syccl.cli.topo",
 }
 """Module that holds each verb; it is imported when the verb is used."""

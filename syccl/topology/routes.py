@@ -81,6 +81,22 @@ def path_set(topology: Topology, src: int, dst: int, *, most: int = 4096) -> tup
     return tuple(found)
 
 
+def route_layers(topology: Topology, src: int, dst: int) -> tuple[tuple[int, ...], ...]:
+    """Return for each hop the links of all shortest routes between two ranks; nothing where only GPUs join them."""
+    end, node = topology.gpus[dst], topology.gpus[src]
+    left = _links_to(topology, end)
+    if src == dst or node not in left:
+        return ()
+    layers: list[tuple[int, ...]] = []
+    nodes = [node]
+    for remaining in range(left[node] - 1, -1, -1):
+        ends = ((i, topology.links[i].dst) for start in nodes for i in topology.out_links[start])
+        layer = [i for i, to in ends if left.get(to) == remaining and (to == end or not topology.is_gpu(to))]
+        layers.append(tuple(sorted(layer)))
+        nodes = sorted({topology.links[i].dst for i in layer})
+    return tuple(layers)
+
+
 def _best_of(topology: Topology, start: int, end: int) -> tuple[int, int]:
     """Return bandwidth and latency of the widest of the shortest routes between two nodes, of those the quickest."""
     left = _links_to(topology, end)
