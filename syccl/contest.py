@@ -16,7 +16,8 @@ from syccl.lowering.lower import Lowered, Unfit, lower, lowerings
 from syccl.planning import Plan, Problem
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
-from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol
+from syccl.simulate.cost import PROTOCOLS, Protocol
+from syccl.simulate.profile import costs_of
 from syccl.simulate.schedule_time import ScheduleTime, schedule_time
 from syccl.solve.executor import ordered_results
 from syccl.stitch import stitch
@@ -197,7 +198,7 @@ def _last_chunk_s(problem: Problem, plan: Plan) -> float:
     """Return how long a rank takes to take in one chunk, all that is added to it in turn."""
     sums = (Counter(hop.dst for hop in piece.hops if hop.reduce) for piece in plan.pieces)
     in_turn = max((max(arrivals.values(), default=1) for arrivals in sums), default=1)
-    return in_turn * problem.size_bytes / plan.chunks / THREAD_BLOCK_RATE
+    return in_turn * problem.size_bytes / plan.chunks / costs_of(problem.group.topology, PROTOCOLS["Simple"]).local_rate
 
 
 def _by_chunks(fitting: Sequence[Plan]) -> list[Plan]:

@@ -13,10 +13,11 @@ from syccl.collective import Op
 from syccl.lowering.machine import machine_of
 from syccl.lowering.tasks import plan_tasks
 from syccl.program.targets import EXECUTOR
-from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol, chunk_loop
+from syccl.simulate.cost import Protocol, chunk_loop
 from syccl.simulate.dry_run import dry_run
 from syccl.simulate.engine import run_static
 from syccl.simulate.machine import recorded
+from syccl.simulate.profile import costs_of
 from syccl.symmetry import Group
 from syccl.topology import Topology
 
@@ -95,10 +96,11 @@ def best_instances(made: Laned, protocol: Protocol, size_bytes: int) -> tuple[fl
 
 def _copies(made: Laned, protocol: Protocol, size_bytes: int) -> list[int]:
     """Return the numbers of copies of all lanes that are worth a try."""
-    choices = [copies_of(made.rate, 1 << i) for i in range(MOST_INSTANCES.bit_length())]
+    choices = [copies_of(made.schedule.topology, made.rate, 1 << i) for i in range(MOST_INSTANCES.bit_length())]
     fitting = [copies for copies in choices if copies * made.lanes <= EXECUTOR.channels] or choices[:1]
     loop = chunk_loop(size_bytes / (made.schedule.demand.chunks * fitting[-1]), protocol)
     if len(made.schedule.transfers) * loop.iterations <= _MUCH_WORK:
         return fitting
-    filling = [copies for copies in fitting if copies * THREAD_BLOCK_RATE >= made.rate]
+    block_rate = costs_of(made.schedule.topology, protocol).thread_block_rate
+    filling = [copies for copies in fitting if copies * block_rate >= made.rate]
     return filling[:1] or fitting[-1:]

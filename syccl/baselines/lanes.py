@@ -14,8 +14,10 @@ from syccl.baselines.hops import Hops, make_schedule
 from syccl.collective import Demand
 from syccl.lowering.tasks import Wiring
 from syccl.schedule import Schedule, Symmetry
-from syccl.simulate.cost import THREAD_BLOCK_RATE
+from syccl.simulate.cost import PROTOCOLS
+from syccl.simulate.profile import costs_of
 from syccl.symmetry import Group, trivial_group
+from syccl.topology import Topology
 
 MOST_INSTANCES = 4
 """Of 1, 2 and 4 copies of all lanes, what is best at a size is taken."""
@@ -38,9 +40,10 @@ class Laned:
         return self.wiring.channels
 
 
-def copies_of(rate: float, instances: int) -> int:
+def copies_of(topology: Topology, rate: float, instances: int) -> int:
     """Return the copies of every lane for some instances: one needs so many that the most instances fill the links."""
-    return instances << max(0, math.ceil(math.log2(rate / (MOST_INSTANCES * THREAD_BLOCK_RATE))))
+    block_rate = costs_of(topology, PROTOCOLS["Simple"]).thread_block_rate
+    return instances << max(0, math.ceil(math.log2(rate / (MOST_INSTANCES * block_rate))))
 
 
 @dataclass(frozen=True, eq=False)

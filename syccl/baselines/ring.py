@@ -31,7 +31,10 @@ def ring_schedule(
         Copies of every ring, each on its own channel.
     """
     rings = find_rings(topology, islands, group)
-    made = ring_lanes(topology, op, islands, group=group, copies=copies_of(rings.rate, instances)) if rings else None
+    if rings is None:
+        return None
+    copies = copies_of(topology, rings.rate, instances)
+    made = ring_lanes(topology, op, islands, group=group, copies=copies)
     return made.schedule if made else None
 
 

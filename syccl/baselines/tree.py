@@ -53,7 +53,7 @@ def tree_schedule(
         Copies of every tree, each on its own channel.
     """
     made = tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group)
-    if made is not None and (copies := copies_of(made.rate, instances)) > 1:
+    if made is not None and (copies := copies_of(topology, made.rate, instances)) > 1:
         made = tree_lanes(topology, op, islands, size_bytes=size_bytes, group=group, copies=copies)
     return made.schedule if made else None
 

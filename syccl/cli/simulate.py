@@ -45,6 +45,9 @@ DEFAULT_FACTOR = 2.0
     is_flag=True,
     help="Take every link by itself: twin switches and NICs are not joined, and a connection keeps to one path.",
 )
+@click.option(
+    "--profile", metavar="NAME", help="Cost profile instead of the topology's own: a100, h100, mi300x or generic."
+)
 @json_option
 def command(  # noqa: PLR0913  one parameter an option
     *,
@@ -62,6 +65,7 @@ def command(  # noqa: PLR0913  one parameter an option
     timeline: Path | None,
     force: bool,
     apart: bool,
+    profile: str | None,
     as_json: bool,
 ) -> int:
     """Predict the time of FILE, a program in XML or a schedule in JSON.
@@ -94,7 +98,7 @@ def command(  # noqa: PLR0913  one parameter an option
     if wrong:
         show_findings(str(file), what, wrong, as_json=as_json)
         return 1
-    timer = plan_timer(plan, topo, apart=apart)
+    timer = plan_timer(plan, topo, apart=apart, profile=profile)
     if timeline is not None:
         _write_timeline(timer, timeline, size_bytes, force=force)
     if sweep is not None:
@@ -177,12 +181,15 @@ def _tell(timer: PlanTimer, said: tuple[str, str], size_bytes: int, *, links: in
 def _tell_sweep(timer: PlanTimer, what: str, sizes: tuple[int, ...], *, datatype: str, as_json: bool) -> None:
     from syccl.report import simulation as report
     from syccl.report.synthesis import to_json
+    from syccl.simulate.profile import cost_words
 
     rows = report.sweep_records(timer.plan, timer.topology, timer.times(sizes), datatype)
     if as_json:
-        click.echo(to_json({"what": what, "topology": timer.topology.name, "sizes": rows}))
+        profile = timer.profile or None
+        click.echo(to_json({"what": what, "topology": timer.topology.name, "profile": profile, "sizes": rows}))
     else:
         click.echo(f"# {what}, on {timer.topology.name}")
+        click.echo(f"# {cost_words(timer.profile)}")
         show(report.sweep_table(rows))
 
 

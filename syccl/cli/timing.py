@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from syccl.errors import FindingsError, InputError
@@ -25,6 +25,8 @@ class PlanTimer:
     topology: Topology
     at: Callable[[int], Timing]
     """Size in bytes to its timing; FindingsError where the program deadlocks."""
+    profile: str = ""
+    """Name of the cost profile that is charged, empty for none."""
 
     def times(self, sizes: Iterable[int]) -> list[tuple[int, Timing | None]]:
         """Return the timing at each size, None where the program deadlocks."""
@@ -49,7 +51,9 @@ def wrong_in(plan: Program | Schedule, *, size_bytes: int | None = None) -> tupl
     return errors(verify_schedule(plan))
 
 
-def plan_timer(plan: Program | Schedule, topo: str | None, *, apart: bool = False) -> PlanTimer:
+def plan_timer(
+    plan: Program | Schedule, topo: str | None, *, apart: bool = False, profile: str | None = None
+) -> PlanTimer:
     """Return the timer of a right program or schedule.
 
     Parameters
@@ -58,16 +62,25 @@ def plan_timer(plan: Program | Schedule, topo: str | None, *, apart: bool = Fals
         Name or file of the topology; a schedule knows its own, and it must be the same.
     apart
         Whether twin switches and NICs are taken one by one instead of as one of their summed bandwidth.
+    profile
+        Name of a cost profile to charge a program instead of the topology's own.
 
     Raises
     ------
     InputError
-        When a program comes without a topology or with one that does not fit, or a schedule was made for another.
+        When a program comes without a topology or with one that does not fit, a schedule was made for another, or
+        comes with a profile.
     """
     from syccl.program import Program
     from syccl.topology.catalog import find_topology, load_topology
 
+    if profile is not None and not isinstance(plan, Program):
+        msg = "--profile is what thread blocks and steps of a program cost; a schedule has none: lower it (syccl lower)"
+        raise InputError(msg)
+
     topology = None if topo is None else (find_topology if apart else load_topology)(topo)
+    if topology is not None and profile is not None:
+        topology = replace(topology, profile=profile)
     return _of_program(plan, topology) if isinstance(plan, Program) else _of_schedule(plan, topology)
 
 
@@ -82,9 +95,11 @@ def _of_program(program: Program, topology: Topology | None) -> PlanTimer:
 
     def at(size_bytes: int) -> Timing:
         run = timer.at(size_bytes)
-        return Timing(topology, program.collective, size_bytes, run.seconds, run.bottleneck, run.utilisation)
+        return Timing(
+            topology, program.collective, size_bytes, run.seconds, run.bottleneck, run.utilisation, topology.profile
+        )
 
-    return PlanTimer(program, topology, at)
+    return PlanTimer(program, topology, at, topology.profile)
 
 
 def _of_schedule(schedule: Schedule, asked: Topology | None) -> PlanTimer:

@@ -17,10 +17,11 @@ from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
 from syccl.program import Program, StepType
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
-from syccl.simulate.cost import THREAD_BLOCK_RATE, Protocol, chunk_loop
+from syccl.simulate.cost import Protocol, chunk_loop
 from syccl.simulate.dry_run import dry_run
 from syccl.simulate.engine import run_static
 from syccl.simulate.machine import DryRun, recorded
+from syccl.simulate.profile import costs_of
 from syccl.simulate.schedule_time import schedule_time
 
 _SPARE = 1.2
@@ -158,9 +159,10 @@ def wirings(
     most_steps = target.steps // (1 if _sums_at_once(schedule, target) else _STEPS_OF_SUM)
     longest = max(rows.values(), default=0) / most_steps
     most_rows = round(most_steps * _ROWS_OF_STEPS)
-    needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * THREAD_BLOCK_RATE, 1.0)))
+    costs = costs_of(schedule.topology, protocol)
+    needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * costs.thread_block_rate, 1.0)))
     own = _copied_bytes(schedule, chunk_bytes)
-    copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * THREAD_BLOCK_RATE, 1.0)))
+    copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * costs.local_rate, 1.0)))
     ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
     copies = min(copies, max(1, target.blocks - ends_per_rank))
     if ends_per_rank + copies > target.blocks:

@@ -10,6 +10,7 @@ from syccl.lowering.tasks import Task
 from syccl.schedule import Schedule
 from syccl.simulate.cost import Protocol, chunk_loop
 from syccl.simulate.machine import FlowRoute, Machine
+from syccl.simulate.profile import Costs, carried_rates, costs_of, network_links, overheads
 
 
 def machine_of(
@@ -29,7 +30,8 @@ def machine_of(
     loop = chunk_loop(size_bytes / (schedule.demand.buffer_chunks * copies), protocol)
     blocks = {block: i for i, block in enumerate(sorted({task.block for task in tasks}))}
     connections: dict[tuple[int, int, int, bool], int] = {}
-    capacities, routes = _flow_routes(schedule)
+    costs = costs_of(schedule.topology, protocol)
+    capacities, routes = _flow_routes(schedule, costs)
     order = schedule.transfers.order.tolist()
     route_of_row = schedule.transfers.route.tolist()
     sends, receives, route, incoming, connection_of_row = [], [], [], [], {}
@@ -47,7 +49,7 @@ def machine_of(
         capacities=[capacity / copies for capacity in capacities],
         routes=routes,
         depth=protocol.depth,
-        slices=protocol.slices,
+        slices=costs.slices,
         block=[blocks[task.block] for task in tasks],
         size=[loop.chunk_bytes * task.cnt * (protocol.wire_factor if _is_message(task) else 1.0) for task in tasks],
         route=route,
@@ -57,7 +59,16 @@ def machine_of(
         incoming=incoming,
         lock=[task.lock for task in tasks],
         priority=[_priority(task, order) for task in tasks],
+        thread_block_rate=costs.thread_block_rate,
+        local_rate=costs.local_rate,
+        overheads=overheads(costs, [False] * len(tasks), [_waits(task, tasks) for task in tasks]),
+        launch_s=costs.launch_s,
     )
+
+
+def _waits(task: Task, tasks: Sequence[Task]) -> bool:
+    """Return whether a task waits for one of another block."""
+    return any(tasks[before].block != task.block for before in task.after)
 
 
 def _is_message(task: Task) -> bool:
@@ -69,18 +80,20 @@ def _priority(task: Task, order: Sequence[int]) -> float:
     return -float(order[row]) if row >= 0 else 0.0
 
 
-def _flow_routes(schedule: Schedule) -> tuple[list[float], list[FlowRoute]]:
+def _flow_routes(schedule: Schedule, costs: Costs) -> tuple[list[float], list[FlowRoute]]:
     """Return the capacity of every link orbit and each route's uses of them."""
+    is_network = network_links(schedule.topology)
     links = len(schedule.topology.links)
     symmetry = schedule.symmetry
     least = np.arange(links) if symmetry is None else symmetry.group.links.min(axis=0)
     members, orbit, sizes = np.unique(least, return_inverse=True, return_counts=True)
     share = schedule.order_of_symmetry / sizes
-    capacities = schedule.topology.link_rates[members].tolist()
+    capacities = carried_rates(schedule.topology)[members].tolist()
     routes = []
     for number, path in enumerate(schedule.routes):
         uses: dict[int, float] = {}
         for link in path:
             uses[int(orbit[link])] = uses.get(int(orbit[link]), 0.0) + float(share[orbit[link]])
-        routes.append(FlowRoute(tuple(sorted(uses.items())), float(schedule.route_latencies_s[number])))
+        hop_s = costs.network_hop_s if is_network[list(path)].any() else costs.hop_s
+        routes.append(FlowRoute(tuple(sorted(uses.items())), float(schedule.route_latencies_s[number]) + hop_s))
     return capacities, routes

@@ -15,6 +15,7 @@ from syccl.report.figures import US
 from syccl.report.synthesis import gigabytes, microseconds, rank_order, size_meaning
 from syccl.report.tables import Table
 from syccl.schedule import Schedule
+from syccl.simulate.profile import cost_words
 from syccl.topology import Topology
 from syccl.tuning.sweep import call_count
 from syccl.units import format_rate, format_size
@@ -32,6 +33,8 @@ class Timing:
         Id of the link that is busy longest, None where nothing is sent.
     utilisation
         Share of the time that every link is busy, shape ``(links,)``.
+    profile
+        Name of the cost profile that was charged, empty for none.
     """
 
     topology: Topology
@@ -40,6 +43,7 @@ class Timing:
     seconds: float
     bottleneck: int | None
     utilisation: NDArray[np.float64]
+    profile: str = ""
 
     @property
     def algbw(self) -> float | None:
@@ -77,6 +81,7 @@ def simulation_record(name: str, what: str, timing: Timing, *, links: int = 0) -
         "algbw_GBps": timing.algbw,
         "busbw_GBps": timing.busbw,
         "bottleneck": timing.bottleneck_name,
+        "profile": timing.profile or None,
         "links": [
             {"link": timing.topology.link_name(i), "utilisation": float(timing.utilisation[i])}
             for i in busiest(timing.utilisation, links)
@@ -167,6 +172,7 @@ def simulation_table(name: str, what: str, timing: Timing) -> Table:
         ("ranks", f"{timing.topology.ranks}: {rank_order(timing.topology)}"),
         ("size", f"{format_size(timing.size_bytes)}{meaning}"),
         ("predicted time", microseconds(timing.seconds * US)),
+        ("costs", cost_words(timing.profile)),
         ("algbw", gigabytes(timing.algbw)),
         ("busbw", gigabytes(timing.busbw)),
         ("bottleneck", "-" if link is None else timing.topology.link_name(link) + rate),

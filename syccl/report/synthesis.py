@@ -15,6 +15,7 @@ from syccl.program.selection import selection
 from syccl.report.figures import US, Figures, figures
 from syccl.report.selection import kind_words, selection_words, unequal_words, usage_words
 from syccl.report.tables import Table, counted
+from syccl.simulate.profile import cost_words
 from syccl.units import format_rate, format_size
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ def _answer_rows(outcome: Outcome) -> list[tuple[str, str]]:
     )
     rows = [
         ("predicted time", f"{microseconds(numbers.time_us)} ({form})"),
+        ("costs", cost_words("" if numbers.program_time_us is None else made.topology.profile)),
         ("algbw", gigabytes(numbers.algbw_GBps)),
         ("busbw", gigabytes(numbers.busbw_GBps)),
         ("bound", bound_words(made.bound)),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from syccl.report.synthesis import rank_order
 from syccl.report.tables import Table, counted
+from syccl.simulate.profile import cost_words
 from syccl.symmetry import Group
 from syccl.topology import Kind, Topology
 from syccl.units import format_latency, format_rate
@@ -30,6 +31,7 @@ def topology_record(topology: Topology, group: Group, islands: Sequence[Sequence
         "nics": _count(topology, Kind.NIC),
         "switches": _count(topology, Kind.SWITCH),
         "links": len(topology.links),
+        "profile": topology.profile or None,
         "symmetry_order": group.order,
         "gpu_orbits": len(group.rank_orbits),
         "islands": [list(island) for island in islands],
@@ -61,6 +63,7 @@ def topology_table(topology: Topology, group: Group, islands: Sequence[Sequence[
         ("ranks", rank_order(topology)),
         ("symmetry", _symmetry_words(group)),
         ("islands", groups),
+        ("costs", cost_words(topology.profile)),
     ]
     return Table(rows)
 

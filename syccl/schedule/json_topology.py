@@ -14,10 +14,12 @@ from syccl.topology.model import PLAIN, WHOLE, Traits
 
 def topology_text(topology: Topology) -> str:
     """Return the text of a topology."""
+    profile = {"profile": json.dumps(topology.profile)} if topology.profile else {}
     return object_text(
         {
             "hash": json.dumps(topology_hash(topology)),
             "name": json.dumps(topology.name),
+            **profile,
             "nodes": lines_text(json.dumps(_node(node)) for node in topology.nodes),
             "links": lines_text(json.dumps(link) for link in topology.links),
         }
@@ -38,11 +40,13 @@ def read_topology(field: Field) -> tuple[Topology, str]:
     InputError
         When a field is missing or wrong, or the hash does not fit.
     """
-    stated, name, nodes, links = field.members(("hash", "name", "nodes", "links"))
+    profiled = isinstance(field.value, dict) and "profile" in field.value
+    names = ("hash", "name", "nodes", "links", *(["profile"] if profiled else []))
+    stated, name, nodes, links, *profile = field.members(names)
     table = tuple(_read_node(item) for item in nodes.items())
     wires = tuple(_read_link(item, len(table)) for item in links.items())
     try:
-        topology = Topology(name.text(), table, wires)
+        topology = Topology(name.text(), table, wires, profile[0].text() if profile else "")
     except InputError as error:
         field.fail(str(error))
     if stated.text() != topology_hash(topology):

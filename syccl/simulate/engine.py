@@ -12,8 +12,7 @@ Model. A thread block does its tasks one after another; links are shared max-min
   leaves no earlier than one slice's copy after the whole incoming message has arrived. It frees the incoming slot then.
 * A *local* step takes its bytes over the thread block rate.
 * A task waits for its prerequisites to finish.
-
-These are costs of the wire and of the copying alone: no cost per step or message of the protocol is charged.
+* A task with an overhead occupies its block that long before its bytes move. Nothing starts before the launch is over.
 
 Events within one part in 1e9 of each other happen together, so that symmetric blocks stay in step; rates are worked
 out once for each such batch. Flows of one class have equal rates at all times, so a class keeps one clock of bytes
@@ -36,7 +35,8 @@ _FEMTOSECOND = 1e-15
 class Engine:
     """Flows, messages and timers; subclasses decide what starts when.
 
-    Events carry codes: ``task`` for an end, ``task + tasks`` for the first slice of the task's message.
+    Events carry codes: ``task`` for an end, ``task + tasks`` for the first slice of the task's message,
+    ``task + 2 * tasks`` for the end of its overhead.
     """
 
     def __init__(self, machine: Machine, iterations: int = 1) -> None:
@@ -49,10 +49,12 @@ class Engine:
         self.size = list(machine.size) * iterations
         self.flow_class = [class_of_route[r] if r >= 0 else -1 for r in machine.route] * iterations
         self.latency = [latency_of_route[r] if r >= 0 else 0.0 for r in machine.route] * iterations
-        self.copy_time = [size / rate for size in machine.size] * iterations
+        self.copy_time = _copy_times(machine) * iterations
+        self.overhead = list(machine.overheads) * iterations
         self.slices = machine.slices
-        self.now = 0.0
+        self.now = machine.launch_s
         self.start = [_NOT_YET] * n
+        self.began = [_NOT_YET] * n if self.overhead else self.start
         self.finish = [_NOT_YET] * n
         self.arrival = [_NOT_YET] * n
         self.source = [-1] * n
@@ -99,7 +101,9 @@ class Engine:
             limit = self.now * _TOLERANCE + _FEMTOSECOND
             while timers and timers[0][0] <= limit:
                 code = heappop(timers)[1]
-                if code >= n:
+                if code >= 2 * n:
+                    self._move(code - 2 * n)
+                elif code >= n:
                     slice_arrived(code - n)
                 elif flow_class[code] >= 0:
                     self._sent(code)
@@ -115,8 +119,16 @@ class Engine:
 
     def launch(self, task: int) -> None:
         """Start a task now."""
+        self.start[task] = self.now
+        if self.overhead and self.overhead[task] > 0:
+            heappush(self._timers, (self.now + self.overhead[task], task + 2 * self.tasks))
+        else:
+            self._move(task)
+
+    def _move(self, task: int) -> None:
+        """Let a task's bytes move now."""
         now = self.now
-        self.start[task] = now
+        self.began[task] = now
         k = self.flow_class[task]
         if k >= 0:
             reading = self._served[k] + (now - self._since[k]) * self._rates[k]
@@ -173,13 +185,13 @@ class Engine:
         arrival = self.arrival[task] = now + self.latency[task]
         taker = self.consumer[task]
         if taker >= 0:
-            start = self.start[taker]
+            began = self.began[taker]
             if self.flow_class[taker] >= 0:
                 if self._flow_over[taker]:
                     heappush(self._timers, (arrival + self.copy_time[taker] / self.slices, taker))
-            elif start >= 0:
+            elif began >= 0:
                 copy = self.copy_time[taker]
-                heappush(self._timers, (max(arrival + copy / self.slices, start + copy), taker))
+                heappush(self._timers, (max(arrival + copy / self.slices, began + copy), taker))
         self.finish[task] = now
         self.finished(task)
 
@@ -214,6 +226,14 @@ def outcome(engine: Engine) -> tuple[list[float], list[float], float, tuple[int,
         start = [time if time >= 0 else math.nan for time in start]
         finish = [time if time >= 0 else math.nan for time in finish]
     return start, finish, seconds, stuck
+
+
+def _copy_times(machine: Machine) -> list[float]:
+    """Return how long a block takes for the bytes of each task."""
+    rate = machine.thread_block_rate
+    local = rate if machine.local_rate is None else machine.local_rate
+    ends = zip(machine.size, machine.sends, machine.receives, strict=True)
+    return [size / (rate if sends >= 0 or receives >= 0 else local) for size, sends, receives in ends]
 
 
 class _StaticEngine(Engine):

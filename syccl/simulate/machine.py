@@ -57,7 +57,13 @@ class Machine:
     order
         Tasks of each block in the order in which a static run does them; None for ascending tasks.
     thread_block_rate
-        Most bytes per second that a block moves.
+        Most bytes per second that a block sends or receives.
+    local_rate
+        The same for work on local memory; None for the same rate.
+    overheads
+        Seconds that each task occupies its block before its bytes move; none where empty.
+    launch_s
+        When the first tasks may start, seconds.
     """
 
     capacities: Sequence[float]
@@ -75,11 +81,14 @@ class Machine:
     priority: Sequence[float] = ()
     order: Sequence[Sequence[int]] | None = None
     thread_block_rate: float = THREAD_BLOCK_RATE
+    local_rate: float | None = None
+    overheads: Sequence[float] = ()
+    launch_s: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What happened: times in seconds from the start of the program, NaN for what never happened.
+    """What happened: times in seconds from the call, NaN for what never happened.
 
     ``stuck`` lists the tasks that never finished, ascending: empty unless the program deadlocks. A static run of
     several iterations numbers task ``i`` of iteration ``k`` as ``k * tasks + i``.

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.errors import InputError
-from syccl.program import StepType
+from syccl.program import Step, StepType
 from syccl.simulate.cost import Loop, Protocol
 from syccl.simulate.fair_share import Uses
 from syccl.simulate.machine import FlowRoute, Machine
+from syccl.simulate.profile import Costs, carried_rates, costs_of, network_links, overheads
 from syccl.simulate.program_quotient import Blocks, Quotient
 from syccl.topology import Topology, default_route
 
@@ -45,24 +46,36 @@ def program_machine(
     InputError
         When a block sends to a rank that its own rank has no route to.
     """
-    builder = _Builder(table, topology, quotient, loop, protocol)
+    costs = costs_of(topology, protocol)
+    builder = _Builder(table, topology, quotient, loop, protocol, costs)
     for position, block in enumerate(quotient.representatives):
         builder.position[block] = position
     for block in builder.position:
         builder.add_block(block)
+    prerequisites = builder.prerequisites()
     machine = Machine(
-        capacities=[float(link.rate) for link in topology.links],
+        capacities=carried_rates(topology).tolist(),
         routes=list(builder.routes),
         depth=protocol.depth,
-        slices=protocol.slices,
+        slices=costs.slices,
         block=builder.block,
         size=builder.size,
         route=builder.route,
         sends=builder.sends,
         receives=builder.receives,
-        prerequisites=builder.prerequisites(),
+        prerequisites=prerequisites,
+        thread_block_rate=costs.thread_block_rate,
+        local_rate=costs.local_rate,
+        overheads=overheads(costs, builder.joined, list(map(bool, prerequisites))),
+        launch_s=costs.launch_s,
     )
     return ProgramMachine(machine, builder.step_of, builder.link_bytes[quotient.link_orbit])
+
+
+def fuses_with(before: Step, step: Step) -> bool:
+    """Return whether a runtime sums a step in one go with the one before: both add to the same place, none waits."""
+    both = before.type is StepType.REDUCE and step.type is StepType.REDUCE
+    return both and before.dst == step.dst and before.cnt == step.cnt and not (before.has_dependents or step.depends)
 
 
 @dataclass(eq=False)
@@ -74,6 +87,7 @@ class _Builder:
     quotient: Quotient
     loop: Loop
     protocol: Protocol
+    costs: Costs
     position: dict[int, int] = field(default_factory=dict)
     """Machine block of each representative."""
     routes: dict[FlowRoute, int] = field(default_factory=dict)
@@ -89,9 +103,12 @@ class _Builder:
     published: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
     """Of each representative: steps that publish, ascending, and the last task of each."""
     step_of: list[tuple[int, int]] = field(default_factory=list)
+    joined: list[bool] = field(default_factory=list)
+    """Whether the runtime does a task in one go with the one before."""
 
     def __post_init__(self) -> None:
         """Start with idle links."""
+        self.is_network = network_links(self.topology)
         self.link_bytes = np.zeros(len(self.topology.links))
 
     def add_block(self, b: int) -> None:
@@ -122,6 +139,7 @@ class _Builder:
             self.sends += [position if sends else -1] * n
             self.receives += [source if receives else -1] * n
             self.step_of += [(b, index)] * n
+            self.joined += [fuses_with(block.steps[index - 1], step) if index else False, *[False] * (n - 1)]
             if step.has_dependents:
                 steps.append(index)
                 tasks.append(len(self.block) - 1)
@@ -155,7 +173,8 @@ class _Builder:
         quotient, copies = self.quotient, int(self.quotient.block_orbit_size[b])
         passes = Counter(int(quotient.link_orbit[link]) for link in route.links)
         uses = [(link, n * copies / int(quotient.link_orbit_size[link])) for link, n in sorted(passes.items())]
-        entry = FlowRoute(tuple(uses), route.latency_ps * 1e-12)
+        hop_s = self.costs.network_hop_s if self.is_network[list(route.links)].any() else self.costs.hop_s
+        entry = FlowRoute(tuple(uses), route.latency_ps * 1e-12 + hop_s)
         if entry not in self.routes:
             self.uses.append(entry.uses)
         return self.routes.setdefault(entry, len(self.routes))

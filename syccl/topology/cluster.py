@@ -63,7 +63,7 @@ def joined(server: Topology, ports: Sequence[Port], count: int, fabric: Fabric) 
         spine = wires.add("spine0")
         for leaf, rate in leaves:
             wires.cable(leaf, spine, max(1, round(rate / fabric.oversubscription)), PORT_PS)
-    return Topology(f"{server.name}-x{count}", tuple(nodes), tuple(links))
+    return Topology(f"{server.name}-x{count}", tuple(nodes), tuple(links), server.profile)
 
 
 @dataclass(frozen=True)

@@ -66,4 +66,4 @@ def kept(topology: Topology, *, nodes: set[int], links: set[int]) -> Topology:
     if not any(topology.is_gpu(node) for node in stay):
         msg = f"no GPU of {topology.name} is left; keep at least one"
         raise InputError(msg)
-    return Topology(topology.name, tuple(topology.nodes[i] for i in stay), left)
+    return Topology(topology.name, tuple(topology.nodes[i] for i in stay), left, topology.profile)

@@ -26,6 +26,8 @@ ABILITIES = ("multicast", "reduce")
 """What a switch may be able to do in the network: copy what it gets to several receivers, sum what several send
 (NVLS of NVSwitches, SHARP of InfiniBand)."""
 WHOLE = 1000
+PROFILE_NAMES = ("a100", "h100", "mi300x", "generic")
+"""What a topology may call the costs of its machines; ``simulate.profile`` has the values."""
 
 
 class Traits(NamedTuple):
@@ -73,24 +75,28 @@ class Link(NamedTuple):
 class Topology:
     """A directed multigraph of nodes and links; ids are positions in the tuples.
 
-    Rank ``i`` is the ``i``-th GPU in node order.
+    Rank ``i`` is the ``i``-th GPU in node order. ``profile`` names one of ``PROFILE_NAMES``, or is empty.
 
     Raises
     ------
     InputError
-        When names repeat, are empty or cannot be printed, a link joins unknown nodes or a node to itself or is
-        beyond the limits of ``units``, or there is no GPU.
+        When names repeat, are empty or cannot be printed, the profile is unknown, a link joins unknown nodes or a node
+        to itself or is beyond the limits of ``units``, or there is no GPU.
     """
 
     name: str
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
+    profile: str = ""
 
     def __post_init__(self) -> None:
         """Check the invariants that every other module relies on."""
         seen: set[str] = set()
         if not self.name.isprintable():
             msg = f"topology name {self.name!r} has characters that cannot be printed; name it otherwise"
+            raise InputError(msg)
+        if self.profile and self.profile not in PROFILE_NAMES:
+            msg = f"topology {self.name!r}: unknown cost profile {self.profile!r}; choose {', '.join(PROFILE_NAMES)}"
             raise InputError(msg)
         for node in self.nodes:
             if not (node.name and (node.name + node.server).isprintable()):

@@ -51,7 +51,7 @@ def joined_ways(topology: Topology) -> Joined:
     links = tuple(Link(at[src], at[dst], rate, latency) for (src, dst, latency), rate in rates.items())
     nodes = tuple(topology.nodes[old] for old in classes)
     twins = tuple(tuple(topology.nodes[i].name for i in sorted(group)) for group in classes.values() if len(group) > 1)
-    return Joined(Topology(topology.name, nodes, links), twins)
+    return Joined(Topology(topology.name, nodes, links, topology.profile), twins)
 
 
 def _rates(links: Iterable[Link]) -> dict[Ends, int]:

@@ -53,7 +53,7 @@ def build_topology(file: TopologyFile, places: Places, *, name: str) -> Topology
     for link in file.links:
         builder.add_links(link, builder.entry_links(link, builder.ids), base=0)
     try:
-        return Topology(file.name or name, tuple(builder.nodes), tuple(builder.links))
+        return Topology(file.name or name, tuple(builder.nodes), tuple(builder.links), file.profile or "")
     except InputError as error:
         msg = f"{places.source}: {error}"
         raise InputError(msg) from None

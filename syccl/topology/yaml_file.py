@@ -36,8 +36,9 @@ def read_yaml(text: str, *, source: str) -> Topology:
 
 
 def write_yaml(topology: Topology) -> str:
-    """Return a topology in the flat form, one node or cable a line; reading it gives the same nodes and links."""
+    """Return a topology in flat form, one node or cable a line; it reads back as the same nodes, links and profile."""
     lines = [f"name: {_text(topology.name)}"] if topology.name else []
+    lines += [f"profile: {topology.profile}"] if topology.profile else []
     lines += ["nodes:", *(f"  - {_node(node)}" for node in topology.nodes)]
     names = [_text(as_pattern(node.name)) for node in topology.nodes]
     lines += ["links:" if topology.links else "links: []"]

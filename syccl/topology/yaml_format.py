@@ -157,6 +157,8 @@ class TopologyFile(Entry):
 
     name: Text | None = None
     """Name for people; by default that of the file."""
+    profile: Literal["a100", "h100", "mi300x", "generic"] | None = None
+    """Cost profile of the machines: what thread blocks, protocols and links cost beside bandwidth and latency."""
     servers: tuple[ServerTemplate, ...] = ()
     """Server templates; ranks are numbered server by server."""
     fabric: Fabric | None = None

@@ -70,7 +70,7 @@ def test_copies_take_as_long_as_all_lanes_laid_out(name, instances):
     group, parts = find_group(topology), islands(topology)
     rings = find_rings(topology, parts, group)
     assert rings is not None
-    copies = copies_of(rings.rate, instances)
+    copies = copies_of(topology, rings.rate, instances)
     one = ring_lanes(topology, op, parts, group=group)
     assert one is not None
     tasks = plan_tasks(one.schedule, one.wiring)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,35 @@ def test_the_table_is_for_people(capsys: Capsys) -> None:
     assert result.out.startswith("file            a.json: schedule, allgather over 2 ranks of ring2, 2 chunks\n")
 
 
+def test_the_costs_that_are_charged_are_told(capsys: Capsys) -> None:
+    args = ("simulate", "a.xml", "--topo", "ring2.yaml")
+    assert "costs           no cost profile: " in run(capsys, *args).out
+    assert "# no cost profile: " in run(capsys, *args, "-b", "1M").out
+    assert json.loads(run(capsys, *args, "--json").out)["profile"] is None
+    assert "costs           profile a100: " in run(capsys, *args, "--profile", "a100").out
+    assert json.loads(run(capsys, *args, "-b", "1M", "--profile", "a100", "--json").out)["profile"] == "a100"
+
+
+def test_the_profile_of_a_topology_is_charged_and_another_may_be_asked_for(capsys: Capsys) -> None:
+    Path("mi.yaml").write_text(write_yaml(replace(ring(2), profile="mi300x")))
+
+    def time_us(topo: str, *more: str) -> float:
+        return json.loads(run(capsys, "simulate", "a.xml", "--topo", topo, "--size", "1M", "--json", *more).out)[
+            "time_us"
+        ]
+
+    own, asked = time_us("mi.yaml"), time_us("ring2.yaml", "--profile", "mi300x")
+    assert own == asked > time_us("ring2.yaml")
+    assert time_us("mi.yaml", "--profile", "h100") == time_us("ring2.yaml", "--profile", "h100") != own
+
+
+def test_an_unknown_profile_and_one_for_a_schedule_are_refused(capsys: Capsys) -> None:
+    unknown = run(capsys, "simulate", "a.xml", "--topo", "ring2.yaml", "--profile", "v100")
+    assert (unknown.code, "unknown cost profile 'v100'" in unknown.err) == (3, True)
+    schedule = run(capsys, "simulate", "a.json", "--profile", "a100")
+    assert (schedule.code, "a schedule has none" in schedule.err) == (3, True)
+
+
 @pytest.mark.parametrize(("old", "new"), [('cnt="1"', 'cnt="999999999"'), ('loop="2"', 'loop="999999999"')])
 def test_a_broken_program_is_not_run(capsys: Capsys, old: str, new: str) -> None:
     Path("broken.xml").write_text(Path("a.xml").read_text().replace(old, new, 1))
@@ -88,7 +118,8 @@ def test_a_sweep_has_the_columns_of_nccl_tests(capsys: Capsys) -> None:
     args = ("simulate", "a.xml", "--topo", "ring2.yaml", "-b", "1K", "-e", "1M", "-f", "32")
     lines = run(capsys, *args).out.splitlines()
     assert lines[0] == "# a.xml: program, allgather over 2 ranks, 2 chunks, on ring2"
-    assert [line.split()[:4] for line in lines[2:]] == [
+    assert lines[1].startswith("# no cost profile: ")
+    assert [line.split()[:4] for line in lines[3:]] == [
         ["1024", "128", "float32", "none"],
         ["32768", "4096", "float32", "none"],
         ["1048576", "131072", "float32", "none"],

@@ -28,8 +28,8 @@ def rows(shown: Outcome) -> dict[str, str]:
 
 def test_the_table_names_everything_asked_and_answered() -> None:
     assert list(rows(outcome())) == [
-        "topology", "op", "size", "ranks", "symmetry", "chunks", "predicted time", "algbw", "busbw", "bound", "cut",
-        "time/bound", "bottleneck", "ring baseline", "tree baseline", "solve time", "wrote",
+        "topology", "op", "size", "ranks", "symmetry", "chunks", "predicted time", "costs", "algbw", "busbw", "bound",
+        "cut", "time/bound", "bottleneck", "ring baseline", "tree baseline", "solve time", "wrote",
     ]  # fmt: skip
 
 

@@ -53,6 +53,14 @@ def test_what_is_written_is_read_back(name: str) -> None:
     assert_same(round_trip(expand(schedule)), expand(schedule))
 
 
+def test_the_cost_profile_of_the_topology_is_read_back_and_written_only_where_there_is_one() -> None:
+    plain = next(iter(tiny.EXPLICIT.values()))()
+    assert "profile" not in write_json(plain, made_by=MADE)
+    assert round_trip(plain).topology.profile == ""
+    named = replace(plain, topology=replace(plain.topology, profile="h100"))
+    assert round_trip(named).topology.profile == "h100"
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_the_same_schedule_gives_the_same_bytes(name: str) -> None:
     text = write_json(GOOD[name](), made_by=MADE)

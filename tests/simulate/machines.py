@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
@@ -140,4 +140,8 @@ def serial_machines(draw: st.DrawFn) -> Machine:
                 ("mixed", c), size, route=routes[c], sends=c, receives=c - 1, after=waits(), incoming=sender
             )
         draft.task(receive_block(c), size, receives=c, after=waits(), incoming=sender)
-    return draft.machine()
+    machine = draft.machine()
+    if not draw(st.booleans()):
+        return machine
+    overheads = [draw(st.sampled_from([0.0, 0.5 * US, 3 * US])) for _ in machine.block]
+    return replace(machine, overheads=overheads, launch_s=5 * US, local_rate=draw(st.sampled_from([None, 8e9])))

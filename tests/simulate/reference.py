@@ -37,7 +37,7 @@ class State:
 
 def reference_run(machine: Machine) -> tuple[dict[int, float], dict[int, float]]:
     """Start and finish of every task that runs."""
-    state = State(machine)
+    state = State(machine, now=machine.launch_s)
     blocks: dict[int, list[int]] = {}
     for task, block in enumerate(machine.block):
         blocks.setdefault(block, []).append(task)
@@ -77,10 +77,17 @@ def next_message(state: State, connection: int) -> Message | None:
     return next((m for m in state.fifo.get(connection, []) if not m.taken), None)
 
 
+def began(state: State, task: int) -> float:
+    """When the bytes of a started task may move: after its overhead."""
+    return state.start[task] + (state.machine.overheads[task] if state.machine.overheads else 0.0)
+
+
 def ends_at(state: State, task: int) -> float:
     """When a started task ends, as far as that is known; infinite while a message is still on its way out or in."""
     machine = state.machine
-    copy = machine.size[task] / machine.thread_block_rate
+    is_local = machine.sends[task] < 0 and machine.receives[task] < 0
+    rate = machine.thread_block_rate if machine.local_rate is None or not is_local else machine.local_rate
+    copy = machine.size[task] / rate
     if machine.receives[task] >= 0 and task not in state.takes:
         message = next_message(state, machine.receives[task])
         if message is None:
@@ -89,11 +96,11 @@ def ends_at(state: State, task: int) -> float:
     if task in state.takes:
         whole = state.takes[task].arrives + copy / machine.slices
         if machine.sends[task] < 0:
-            return max(whole, state.start[task] + copy)
+            return max(whole, began(state, task) + copy)
         return whole if state.sent[task].left <= 0 else math.inf
     if machine.sends[task] >= 0:
         return state.now if state.sent[task].left <= 0 else math.inf
-    return state.start[task] + copy
+    return began(state, task) + copy
 
 
 def finish_one(state: State) -> bool:
@@ -112,7 +119,11 @@ def finish_one(state: State) -> bool:
 
 
 def flows(state: State) -> list[Message]:
-    return [message for message in state.sent.values() if message.left > 0]
+    return [
+        message
+        for message in state.sent.values()
+        if message.left > 0 and began(state, message.sender) <= state.now + EPSILON
+    ]
 
 
 def slice_left(state: State, message: Message) -> float:
@@ -124,6 +135,7 @@ def slice_left(state: State, message: Message) -> float:
 def next_times(state: State) -> list[float]:
     rates = fair_rates(state)
     times = [ends_at(state, task) for task in state.start if task not in state.finish]
+    times += [began(state, task) for task in state.start if began(state, task) > state.now + EPSILON]
     times += [m.slice_arrives for m in state.sent.values() if m.slice_arrives > state.now + EPSILON]
     for message, rate in rates:
         times.append(state.now + message.left / rate)

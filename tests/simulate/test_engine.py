@@ -166,6 +166,36 @@ def test_nothing_to_do_takes_no_time() -> None:
     assert (run.seconds, run.start, run.stuck) == (0.0, [], ())
 
 
+def test_a_message_costs_the_overheads_of_both_ends_and_the_launch() -> None:
+    draft = Draft([10e9])
+    draft.message(MB, route=draft.route((0, 1.0), latency_s=2 * US), connection="a")
+    plain = run_static(draft.machine())
+    sender_s, receiver_s, launch_s = 3 * US, 1 * US, 7 * US
+    charged = run_static(replace(draft.machine(), overheads=[sender_s, receiver_s], launch_s=launch_s))
+    assert charged.start == [launch_s, launch_s]
+    assert charged.seconds == pytest.approx(plain.seconds + launch_s + sender_s, rel=1e-12)
+    late = run_static(replace(draft.machine(), overheads=[0.0, 1.0]))
+    assert late.seconds == pytest.approx(1.0 + COPY, rel=1e-12)
+
+
+def test_steps_of_one_block_add_up_their_overheads() -> None:
+    draft = Draft([])
+    for _ in range(4):
+        draft.task("block", MB)
+    charged = run_static(replace(draft.machine(), overheads=[2 * US] * 4, local_rate=RATE / 2))
+    assert charged.seconds == pytest.approx(4 * (2 * US + 2 * COPY), rel=1e-12)
+
+
+@given(serial_machines(), st.integers(0, 100))
+def test_an_overhead_never_makes_a_program_end_before_its_bytes_could(machine: Machine, task: int) -> None:
+    overheads = list(machine.overheads) or [0.0] * len(machine.block)
+    overheads[task % len(overheads)] += 50 * US
+    run = run_static(replace(machine, overheads=overheads))
+    assert not run.stuck
+    last = task % len(overheads)
+    assert run.finish[last] >= run.start[last] + 50 * US
+
+
 @given(serial_machines())
 def test_the_engine_agrees_with_the_reference(machine: Machine) -> None:
     start, finish = reference_run(machine)
@@ -198,5 +228,6 @@ def test_iterations_equal_the_program_written_out(machine: Machine, iterations: 
         sends=list(machine.sends) * iterations,
         receives=list(machine.receives) * iterations,
         prerequisites=[[k * n + i for i in tasks] for k in range(iterations) for tasks in machine.prerequisites],
+        overheads=list(machine.overheads) * iterations,
     )
     assert run_static(machine, iterations=iterations).finish == run_static(written).finish

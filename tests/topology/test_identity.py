@@ -32,6 +32,7 @@ def test_the_name_and_server_labels_do_not_count_and_all_else_does() -> None:
         Topology("pair", nodes, (links[0]._replace(src=1, dst=0),)),
         Topology("pair", nodes, ()),
         Topology("pair", nodes[::-1], links),
+        Topology("pair", nodes, links, "a100"),
     ]
     assert len({topology_hash(topology) for topology in [PAIR, *others]}) == 1 + len(others)
 

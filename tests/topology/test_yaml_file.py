@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syccl.errors import InputError
 from syccl.topology.catalog import bundled_topologies, load_topology
-from syccl.topology.model import Kind, Link, Node, Topology
+from syccl.topology.model import PROFILE_NAMES, Kind, Link, Node, Topology
 from syccl.topology.yaml_file import read_yaml, write_yaml
 from tests.strategies import topologies, two_servers
 
@@ -156,6 +158,19 @@ def test_bundled_topologies_survive_the_round_trip(name: str) -> None:
     topology = load_topology(name)
     copy = read_yaml(write_yaml(topology), source="copy.yaml")
     assert (copy.name, copy.nodes, copy.links) == (topology.name, topology.nodes, topology.links)
+
+
+@pytest.mark.parametrize("profile", ["", *PROFILE_NAMES])
+def test_the_cost_profile_survives_the_round_trip(profile: str) -> None:
+    topology = replace(two_servers(2, nics=1), profile=profile)
+    text = write_yaml(topology)
+    assert ("profile" in text) == bool(profile)
+    assert read_yaml(text, source="copy.yaml").profile == profile
+
+
+def test_an_unknown_cost_profile_is_refused_where_it_stands() -> None:
+    with pytest.raises(InputError, match=r"f.yaml:2.*profile.*v100"):
+        read_yaml("name: x\nprofile: v100\nnodes: [{kind: gpu, names: a}]\nlinks: []\n", source="f.yaml")
 
 
 def test_both_directions_of_a_cable_are_written_as_one_entry() -> None:

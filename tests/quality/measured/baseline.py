@@ -139,7 +139,7 @@ def _laned(topology: Topology, op: Op, name: str, how: tuple[int, Group]) -> Lan
 
 def _chains(topology: Topology, op: Op, rings: Rings, size_bytes: int) -> Laned:
     """Return pieces that follow each other round every ring, from rank 0 (broadcast) or to it (reduce)."""
-    n, copies = topology.ranks, copies_of(rings.rate, 1)
+    n, copies = topology.ranks, copies_of(topology, rings.rate, 1)
     lanes = np.tile(rings.successors, (copies, 1))
     limits = (n, _MOST_ROWS // (len(lanes) * (n - 1)), size_bytes // (len(lanes) * _LEAST_PIECE_BYTES))
     pieces = 1 << max(0, min(limits).bit_length() - 1)
