@@ -20,6 +20,8 @@ LEAST_FACTOR, LARGEST_FACTOR = 0.1, 10.0
 _ROUNDS = 100
 _TRIAL_ROUNDS = 30
 """Iterations of the slowest job in a trial."""
+_MOST_ITERATIONS = 20_000
+"""Iterations of all jobs of a trial, so that jobs of very unlike iterations do not take for ever."""
 _NO_DIFFERENCE = 0.01
 """Share of the time below which two orders are taken to serve a job alike; iterations cut off at the end may differ."""
 
@@ -93,7 +95,7 @@ def _trial_flops(loads: Sequence[Load], intensity: Sequence[float], priority: Se
     trial = [
         replace(load, level=level, arrival_s=0.0, iterations=None) for load, level in zip(loads, levels, strict=True)
     ]
-    done = simulate(trial, _TRIAL_ROUNDS * max(load.iteration_alone_s for load in loads))
+    done = simulate(trial, _time_s(loads, _TRIAL_ROUNDS))
     each = [load.alone_s * job / load.compute_s for load, job in zip(loads, intensity, strict=True)]
     return sum(progress.computed_s * rate for progress, rate in zip(done, each, strict=True))
 
@@ -107,7 +109,7 @@ def correction(reference: Load, job: Load) -> float:
     """
     ahead, behind = _carried_s(reference, job, first=0), _carried_s(reference, job, first=1)
     gain, loss = behind[1] - ahead[1], ahead[0] - behind[0]
-    least = _NO_DIFFERENCE * _time_s(reference, job)
+    least = _NO_DIFFERENCE * _time_s((reference, job), _ROUNDS)
     if gain < least and loss < least:
         return 1.0
     if loss < least:
@@ -115,8 +117,10 @@ def correction(reference: Load, job: Load) -> float:
     return min(max(gain / loss, LEAST_FACTOR), LARGEST_FACTOR)
 
 
-def _time_s(reference: Load, job: Load) -> float:
-    return _ROUNDS * max(reference.iteration_alone_s, job.iteration_alone_s)
+def _time_s(loads: Sequence[Load], rounds: int) -> float:
+    """Return the seconds of so many iterations of the slowest job, fewer where others would do too many in them."""
+    each = [load.iteration_alone_s for load in loads]
+    return min(rounds * max(each), _MOST_ITERATIONS / sum(1 / seconds for seconds in each))
 
 
 def _carried_s(reference: Load, job: Load, *, first: int) -> tuple[float, float]:
@@ -125,7 +129,7 @@ def _carried_s(reference: Load, job: Load, *, first: int) -> tuple[float, float]
         replace(each, link_s={0: each.alone_s}, level=int(at != first), arrival_s=0.0, iterations=None)
         for at, each in enumerate((reference, job))
     ]
-    time = _time_s(reference, job)
+    time = _time_s(pair, _ROUNDS)
     halves = [simulate(pair, time), simulate(pair, 2 * time)]
     carried = [(halves[1][at].rounds - halves[0][at].rounds) * pair[at].alone_s for at in range(2)]
     return carried[0], carried[1]

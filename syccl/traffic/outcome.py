@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,10 @@ from syccl.traffic.flows import Flow, flows_of
 from syccl.traffic.jobs import Job
 from syccl.traffic.pairs import Pairs
 from syccl.traffic.policies import Decision, Mix
-from syccl.traffic.simulate import Load, Progress, simulate
+from syccl.traffic.simulate import Load, Progress, contending, simulate
+
+MOST_SIMULATED = 5_000_000
+"""Most iterations of jobs that contend; some minutes of work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +82,17 @@ def servers_of(topology: Topology, ranks: Sequence[int]) -> list[int]:
 
 
 def played(mix: Mix, decision: Decision, *, until_s: float) -> Outcome:
-    """Return how jobs fare whose flows take the paths, and that have the levels, that a policy decided."""
+    """Return how jobs fare whose flows take the paths, and that have the levels, that a policy decided.
+
+    Raises
+    ------
+    InputError
+        When jobs that contend do too many iterations in the time.
+    """
     loads = [
         replace(load, level=level) for load, level in zip(mix.loads(decision.choice), decision.levels, strict=True)
     ]
+    _check_iterations(mix.jobs, loads, until_s)
     shifted = [
         replace(load, arrival_s=load.arrival_s + shift) for load, shift in zip(loads, decision.shift_s, strict=True)
     ]
@@ -90,6 +101,21 @@ def played(mix: Mix, decision: Decision, *, until_s: float) -> Outcome:
         for done, load, shift in zip(simulate(shifted, until_s), loads, decision.shift_s, strict=True)
     ]
     return Outcome(mix.topology, mix.jobs, tuple(loads), tuple(progress), until_s)
+
+
+def _check_iterations(jobs: Sequence[Job], loads: Sequence[Load], until_s: float) -> None:
+    """Check that the iterations of jobs that contend are not too many to be simulated."""
+    counts = {
+        job: min(until_s / loads[job].iteration_alone_s, loads[job].iterations or math.inf)
+        for group in contending(loads)
+        if len(group) > 1
+        for job in group
+    }
+    if sum(counts.values()) > MOST_SIMULATED:
+        most = max(counts, key=lambda job: (counts[job], -job))
+        what = f"{sum(counts.values()):.3g} iterations of jobs that contend, {counts[most]:.3g} of them"
+        msg = f"{what} of job {jobs[most].name!r}: at most {MOST_SIMULATED:.0e} are simulated; give fewer --seconds"
+        raise InputError(msg)
 
 
 def _since_arrival(done: Progress, shift_s: float) -> Progress:

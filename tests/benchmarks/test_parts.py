@@ -54,6 +54,9 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
     elif row.measure == "crux_cases":
         names = ("paths", "hash", "priority", "intensity", "compression", "pooled")
         value = [dict.fromkeys(names, 1 / ratio)] * args["count"]
+    elif row.measure == "hour":
+        counts = {"jobs": 100, "gpus": 2048, "contending": 70, "iterations": 9999}
+        value = {**counts, "decide_s": 1.0, "simulate_s": 2.0 * ratio}
     elif row.measure == "mixes":
         value = [{"at_risk": 0.5, **dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}] * args["count"]
     elif row.measure == "mutation":

@@ -141,6 +141,20 @@ def test_levels_are_those_of_a_switch(capsys: Capsys) -> None:
     )
 
 
+@pytest.mark.parametrize("policy", ["ecmp", "crux"])
+def test_iterations_too_short_to_be_simulated_are_told_soon(capsys: Capsys, tmp_path: Path, policy: str) -> None:
+    tiny = "[{op: allreduce, size: 1K}]"
+    jobs = [
+        JOB | {"name": name, "compute": compute, "collectives": tiny} | ranks(where)
+        for name, compute, where in (("a", "1us", "0,8"), ("b", "10s", "1,9"))
+    ]
+    args = ("plan", str(write(tmp_path, *jobs)), "--topo", "a100x32", "--policy", policy)
+    result = run(capsys, *args)
+    assert (result.code, result.err.count("\n")) == (3, 1)
+    assert "of job 'a': at most 5e+06 are simulated; give fewer --seconds" in result.err
+    assert run(capsys, *args, "--seconds", "0.01").code == 0
+
+
 def test_a_pair_that_no_route_joins_is_named(capsys: Capsys, tmp_path: Path) -> None:
     path = write(tmp_path, JOB | ranks("0,8"))
     cut = [f"--without=link:server0.nic{nic}/leaf0" for nic in range(4)]

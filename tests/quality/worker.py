@@ -17,6 +17,7 @@ MEASURES = {
     "closed_forms": "baseline",
     "command": "command",
     "crux_cases": "crux",
+    "hour": "mixes",
     "lifted": "lifted",
     "mixes": "mixes",
     "mutation": "mutation",

@@ -6,7 +6,9 @@ Servers have 8 GPUs and 4 NICs of 200 Gb/s. What the paper does not give is assu
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from syccl.topology import Topology
@@ -15,11 +17,12 @@ from syccl.traffic import ecmp_choice, flows_of, ring_pairs
 from syccl.traffic.jobs import Job
 from syccl.traffic.outcome import played, servers_of
 from syccl.traffic.policies import POLICIES, Mix, Policy, decide
-from syccl.traffic.simulate import full_links
+from syccl.traffic.simulate import contending, full_links
 
 GPUS, HOST_RATE, GPU_FLOPS = 8, 100e9, 1.25e14
 SECONDS = 60.0
 LEVELS = 8
+HOUR_S = 3600.0
 
 
 class Model(NamedTuple):
@@ -124,6 +127,35 @@ def snapshot(elsewhere: float, spines: int, seed: int) -> Mix:
         servers, free = sorted(free[: gpus // GPUS]), free[gpus // GPUS :]
         placed.append((chance.choice(list(MODELS)), whole_servers(servers)))
     return mixed(clos(256, 64, spines), placed)
+
+
+def hundred(seed: int) -> Mix:
+    """Return 100 jobs on 2,048 GPUs, on scattered servers, of which no iteration takes less than a second."""
+    chance = random.Random(seed)
+    free, placed = chance.sample(range(256), 256), []
+    for servers in (*[1] * 40, *[2] * 30, *[4] * 21, *[8] * 9):
+        mine, free = sorted(free[:servers]), free[servers:]
+        placed.append((chance.choice(list(MODELS)), whole_servers(mine)))
+    mix = mixed(clos(256, 64, 16), placed)
+    return replace(mix, jobs=tuple(replace(job, compute_s=max(1.0, job.compute_s)) for job in mix.jobs))
+
+
+def hour(policy: str, seed: int) -> dict[str, float]:
+    """Return the CPU seconds of an hour of 100 jobs: to decide, and to simulate."""
+    mix = hundred(seed)
+    began_s = time.process_time()
+    decision = decide(mix, Policy(policy, LEVELS, seed))
+    decided_s = time.process_time()
+    outcome = played(mix, decision, until_s=HOUR_S)
+    ended_s = time.process_time()
+    return {
+        "jobs": len(mix.jobs),
+        "gpus": sum(len(job.ranks) for job in mix.jobs),
+        "contending": max(map(len, contending(outcome.loads))),
+        "iterations": sum(done.iterations for done in outcome.progress),
+        "decide_s": decided_s - began_s,
+        "simulate_s": ended_s - decided_s,
+    }
 
 
 def whole_servers(servers: Sequence[int]) -> list[int]:

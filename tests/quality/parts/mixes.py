@@ -9,7 +9,7 @@ from syccl.traffic.policies import POLICIES
 from tests.quality.measured.mixes import ELSEWHERE, MIXES
 from tests.quality.part import Case, Measured, Part
 from tests.quality.rows import Row
-from tests.quality.tables import Table
+from tests.quality.tables import Table, Target
 
 TESTBED_CASES, TRACE_CASES = 20, 8
 OVERSUBSCRIPTIONS = (1, 2)
@@ -22,20 +22,34 @@ PAPER = {
 """Gain of GPU utilisation that the paper reports (Crux, SIGCOMM 2024), percent."""
 
 
+HOUR = "an hour"
+HOUR_CPU_S = 60.0
+TIMED = ("ecmp", "crux")
+
+
 def _cases(quick: bool) -> list[Case]:
+    timed = [(HOUR, policy) for policy in TIMED]
     if quick:
-        return [("gpt 32 + 2 x bert 8", 1, 4), ("2,048 GPUs, compact", 1, 1)]
+        return [("gpt 32 + 2 x bert 8", 1, 4), ("2,048 GPUs, compact", 1, 1), *timed]
     sized = [(name, TESTBED_CASES) for name in MIXES] + [(name, TRACE_CASES) for name in ELSEWHERE]
-    return [(name, ratio, count) for name, count in sized for ratio in OVERSUBSCRIPTIONS]
+    return [(name, ratio, count) for name, count in sized for ratio in OVERSUBSCRIPTIONS] + timed
 
 
 def _rows(case: Case) -> list[Row]:
+    if case[0] == HOUR:
+        return [Row.of("hour", policy=case[1], seed=0)]
     name, ratio, count = case
     each = 1 if name in ELSEWHERE else count
     return [Row.of("mixes", name=name, oversubscription=ratio, first=at, count=each) for at in range(0, count, each)]
 
 
 def _tables(measured: Sequence[Measured]) -> list[Table]:
+    timed = [one for one in measured if one.case[0] == HOUR]
+    return [_gains([one for one in measured if one.case[0] != HOUR]), _seconds(timed)]
+
+
+def _gains(measured: Sequence[Measured]) -> Table:
+    """Return by how many percent GPUs are busier with Crux than with each other policy."""
     made = Table(["jobs", "oversubscribed", "cases", "jobs at risk", "GPUs busy, crux", *OTHERS, "paper"])
     for one in measured:
         name, ratio, count = one.case
@@ -55,7 +69,23 @@ def _tables(measured: Sequence[Measured]) -> list[Table]:
                 PAPER[name],
             ]
         )
-    return [made]
+    return made
+
+
+def _seconds(measured: Sequence[Measured]) -> Table:
+    """Return how long an hour of many jobs takes."""
+    made = Table(
+        ["an hour, policy", "jobs", "GPUs", "most that contend", "iterations", "to decide, CPU s", "to simulate, CPU s"]
+    )
+    for one in measured:
+        policy, (value,) = one.case[1], one.values
+        made.failures += one.failures(f"an hour with {policy}")
+        if value is not None:
+            counts = (f"{value[name]:,}" for name in ("jobs", "gpus", "contending", "iterations"))
+            total = value["decide_s"] + value["simulate_s"]
+            made.targets.append(Target(f"an hour with {policy}: CPU s", total, HOUR_CPU_S))
+            made.rows.append([policy, *counts, f"{value['decide_s']:.1f}", f"{value['simulate_s']:.1f}"])
+    return made
 
 
 PART = Part("mixes", _cases, _rows, _tables)
