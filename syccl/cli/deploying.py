@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,9 @@ from syccl.units import clipped
 
 if TYPE_CHECKING:
     from syccl.cli.folder import Folder
+    from syccl.traffic.c4p.hashing import Hashing
     from syccl.traffic.deploy import Mark
+    from syccl.traffic.pairs import Sends
     from syccl.traffic.policies import Decision, Mix
 
 INDEX, FILES = "index.json", "deploy"
@@ -22,8 +25,22 @@ Command = Callable[..., Any]
 
 
 def deploy_options(command: Command) -> Command:
-    """Add ``--deploy``, ``--dscp``, ``--qps`` and ``--force``."""
+    """Add ``--deploy`` and the options that say what it writes."""
     for option in (
+        click.option(
+            "--addresses",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="With --deploy: CSV of NIC,ADDRESS. Default: 10.0.0.1 and on, in the order of NICs.",
+        ),
+        click.option(
+            "--hash",
+            "hash_name",
+            type=click.Choice(["crc32", "crc16", "xor"]),
+            default="crc32",
+            show_default=True,
+            help="With --deploy: how switches hash five-tuples, for source ports.",
+        ),
         click.option("--force", is_flag=True, help="Replace what --deploy wrote before."),
         click.option(
             "--qps",
@@ -49,27 +66,83 @@ def deploy_options(command: Command) -> Command:
     return command
 
 
-def read_deployment(
-    path: Path | None, levels: tuple[int, int], dscp: str | None, *, qps: int
-) -> tuple[tuple[Mark, ...], Folder | None]:
-    """Return the mark of each level and the folder to write, None where none is asked for.
+@dataclass(frozen=True)
+class Deployment:
+    """What ``--deploy`` and the options beside it ask for; ``addresses`` is a file, ``hashing`` is that of switches."""
+
+    folder: Folder
+    marks: tuple[Mark, ...]
+    qps: int
+    hashing: Hashing
+    addresses: Path | None
+    force: bool
+
+    def write(self, mix: Mix, decision: Decision, sends: Sequence[Sends], *, policy: str) -> None:
+        """Write all files and the index, or nothing; paths only where the policy chooses them."""
+        from syccl.traffic.deploy import NCCL, PLUGIN, SWITCHES, environment, priority_table
+        from syccl.traffic.policies import chooses_paths
+
+        texts = {
+            f"{FILES}/{job.name}.env": environment(job.name, self.marks[level], self.qps)
+            for job, level in zip(mix.jobs, decision.levels, strict=True)
+        }
+        listed: list[dict[str, object]] = [
+            {"file": name, "for": NCCL, "job": job.name, "start_after_s": shift}
+            for name, job, shift in zip(texts, mix.jobs, decision.shift_s, strict=True)
+        ]
+        texts[f"{FILES}/priorities.csv"] = priority_table(self.marks)
+        listed.append({"file": f"{FILES}/priorities.csv", "for": SWITCHES})
+        if chooses_paths(policy):
+            texts[f"{FILES}/paths.json"] = self._paths(mix, decision, sends)
+            listed.append({"file": f"{FILES}/paths.json", "for": PLUGIN})
+        index = {"topology": mix.topology.name, "policy": policy, "files": listed}
+        self.folder.write(iter(texts.items()), json.dumps(index, indent=1) + "\n", force=self.force)
+
+    def _paths(self, mix: Mix, decision: Decision, sends: Sequence[Sends]) -> str:
+        from syccl.cli.files import read_text
+        from syccl.report.paths import paths_file
+        from syccl.report.synthesis import to_json
+        from syccl.traffic.c4p import ways_of
+        from syccl.traffic.c4p.addresses import default_addresses, read_addresses
+        from syccl.traffic.c4p.ports import source_ports
+        from syccl.traffic.deploy import chosen_paths
+
+        known = default_addresses(mix.topology)
+        if self.addresses is not None:
+            known = read_addresses(read_text(self.addresses), source=str(self.addresses), topology=mix.topology)
+        paths = chosen_paths(mix, decision, sends, qps=self.qps)
+        ports = source_ports(paths, ways_of(mix.topology, paths.connections), self.hashing, known)
+        return to_json(paths_file(paths, ports, self.hashing, known)) + "\n"
+
+
+def read_deployment(levels: tuple[int, int], seed: int, options: dict[str, Any]) -> Deployment | None:
+    """Return what is asked for; None where it is nothing.
 
     Parameters
     ----------
     levels
         Levels of jobs, and reserved ones.
+    options
+        Those that ``deploy_options`` adds.
 
     Raises
     ------
     InputError
-        When ``dscp`` is no list of DSCPs, one for each level, or ``qps`` is not what NCCL takes.
+        When ``--dscp`` is no list of DSCPs, one for each level, ``--qps`` is not what NCCL takes, or the folder cannot
+        be written.
     """
     from syccl.cli.folder import Folder
+    from syccl.traffic.c4p.hashing import Hashing
     from syccl.traffic.deploy import check_qps, marks
 
-    check_qps(qps)
-    found = marks(*levels, None if dscp is None else _numbers(dscp))
-    return found, None if path is None else Folder(path, index=INDEX, files=FILES, entries="files")
+    check_qps(options["qps"])
+    found = marks(*levels, None if options["dscp"] is None else _numbers(options["dscp"]))
+    if options["deploy"] is None:
+        return None
+    folder = Folder(options["deploy"], index=INDEX, files=FILES, entries="files")
+    folder.check(force=options["force"])
+    hashing = Hashing(options["hash_name"], seed)
+    return Deployment(folder, found, options["qps"], hashing, options["addresses"], options["force"])
 
 
 def _numbers(text: str) -> list[int]:
@@ -79,28 +152,3 @@ def _numbers(text: str) -> list[int]:
             msg = f"--dscp: {clipped(entry)} is no DSCP; write whole numbers with commas, such as 46,34,26"
             raise InputError(msg)
     return [int(entry) for entry in entries]
-
-
-def write_deployment(
-    folder: Folder, mix: Mix, decision: Decision, marks: Sequence[Mark], *, policy: str, qps: int, force: bool
-) -> None:
-    """Write all files and the index, or nothing; paths only where the policy chooses them."""
-    from syccl.traffic.deploy import NCCL, PLUGIN, SWITCHES, environment, path_list, priority_table
-    from syccl.traffic.policies import chooses_paths
-
-    def files() -> Iterator[tuple[str, str]]:
-        for job, level in zip(mix.jobs, decision.levels, strict=True):
-            yield f"{FILES}/{job.name}.env", environment(job.name, marks[level], qps)
-        yield f"{FILES}/priorities.csv", priority_table(marks)
-        if chooses_paths(policy):
-            yield f"{FILES}/paths.json", path_list(mix, decision, marks)
-
-    listed: list[dict[str, object]] = [
-        {"file": f"{FILES}/{job.name}.env", "for": NCCL, "job": job.name, "start_after_s": shift}
-        for job, shift in zip(mix.jobs, decision.shift_s, strict=True)
-    ]
-    listed.append({"file": f"{FILES}/priorities.csv", "for": SWITCHES})
-    if chooses_paths(policy):
-        listed.append({"file": f"{FILES}/paths.json", "for": PLUGIN})
-    index = {"topology": mix.topology.name, "policy": policy, "files": listed}
-    folder.write(files(), json.dumps(index, indent=1) + "\n", force=force)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from syccl.cli.common import damage_options, finite, json_option, topo_option
-from syccl.cli.deploying import deploy_options, read_deployment, write_deployment
+from syccl.cli.deploying import deploy_options, read_deployment
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
     from syccl.topology import Topology
     from syccl.traffic import Job
+    from syccl.traffic.pairs import Sends
     from syccl.traffic.policies import Mix
 
 DEFAULT_LEVELS = 8
 MOST_LEVELS = 8
 DEFAULT_SECONDS = 3600.0
-POLICIES = ("ecmp", "intensity", "sincronia", "varys", "cassini", "taccl*", "crux-pa", "crux-ps-pa", "crux")
+POLICIES = ("ecmp", "intensity", "sincronia", "varys", "cassini", "taccl-star", "crux-pa", "crux-ps-pa", "crux")
 ALL = "all"
 
 
@@ -58,7 +59,7 @@ ALL = "all"
     default=POLICIES[0],
     show_default=True,
     help="How paths and levels are chosen. ecmp: hashed paths, levels that jobs state. intensity, sincronia, varys, "
-    "cassini, taccl*: baselines. crux-pa, crux-ps-pa, crux: Crux's priorities alone, with path selection, with "
+    "cassini, taccl-star: baselines. crux-pa, crux-ps-pa, crux: Crux's priorities alone, with path selection, with "
     "compression to few levels, too. all: a table that compares these.",
 )
 @click.option(
@@ -67,7 +68,7 @@ ALL = "all"
     default=0,
     show_default=True,
     metavar="N",
-    help="Seed of the hash of paths and of the orders that Crux tries.",
+    help="Seed of hashes, and of the orders that Crux tries.",
 )
 @deploy_options
 @json_option
@@ -82,11 +83,8 @@ def command(  # noqa: PLR0913  one parameter an option
     seconds: float,
     policy: str,
     seed: int,
-    deploy: Path | None,
-    dscp: str | None,
-    qps: int,
-    force: bool,
     as_json: bool,
+    **deploying: object,
 ) -> int:
     """Simulate the jobs of the file JOBS on one fabric.
 
@@ -98,6 +96,7 @@ def command(  # noqa: PLR0913  one parameter an option
     """
     from syccl.cli.common import show
     from syccl.cli.files import read_text
+    from syccl.cli.job_sends import job_sends
     from syccl.report.synthesis import to_json
     from syccl.report.traffic import busiest_table, comparison_record, comparison_table, jobs_table, traffic_record
     from syccl.topology.catalog import find_topology
@@ -107,22 +106,21 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.traffic.policies import Policy, decide
 
     usable = _usable(levels, reserved)
-    marks, folder = read_deployment(deploy, (usable, reserved), dscp, qps=qps)
-    if folder is not None:
-        if policy == ALL:
-            msg = "--deploy takes one policy, not all"
-            raise InputError(msg)
-        folder.check(force=force)
+    deployment = read_deployment((usable, reserved), seed, deploying)
+    if deployment is not None and policy == ALL:
+        msg = "--deploy takes one policy, not all"
+        raise InputError(msg)
     topology = degraded(find_topology(topo), without=without, halved=halve)
     jobs = read_jobs(read_text(file), source=str(file), topology=topology)
     if policy in {"ecmp", ALL}:
         _check_levels(jobs, usable, file)
-    mix = _mix(jobs, topology, file)
+    sends = [job_sends(job, topology, file) for job in jobs]
+    mix = _mix(jobs, sends, topology, file)
     names = POLICIES if policy == ALL else (policy,)
     decisions = {name: decide(mix, Policy(name, usable, seed)) for name in names}
     outcomes = {name: played(mix, decision, until_s=seconds) for name, decision in decisions.items()}
-    if folder is not None:
-        write_deployment(folder, mix, decisions[policy], marks, policy=policy, qps=qps, force=force)
+    if deployment is not None:
+        deployment.write(mix, decisions[policy], sends, policy=policy)
     if policy == ALL:
         if as_json:
             click.echo(to_json(comparison_record(outcomes)))
@@ -137,15 +135,13 @@ def command(  # noqa: PLR0913  one parameter an option
     return 0
 
 
-def _mix(jobs: tuple[Job, ...], topology: Topology, file: Path) -> Mix:
+def _mix(jobs: tuple[Job, ...], sends: list[Sends], topology: Topology, file: Path) -> Mix:
     """Return the jobs with the flows of their collectives."""
-    from syccl.cli.job_sends import job_sends
     from syccl.traffic.outcome import job_flows
     from syccl.traffic.pairs import pairs_of
     from syccl.traffic.policies import Mix
 
-    pairs = [pairs_of(job_sends(job, topology, file)) for job in jobs]
-    flows = [job_flows(topology, job, each, source=str(file)) for job, each in zip(jobs, pairs, strict=True)]
+    flows = [job_flows(topology, job, pairs_of(each), source=str(file)) for job, each in zip(jobs, sends, strict=True)]
     return Mix(topology, jobs, tuple(flows))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from syccl.report.tables import Table, counted
 from syccl.topology import Topology
-from syccl.traffic.c4p import Cut, PathPlan, Piece, Replanned
+from syccl.traffic.c4p import Cut, PathPlan, Paths, Piece, Replanned
 from syccl.traffic.c4p.hashing import ROCE_PORT, Hashing, nics_of
 from syccl.traffic.c4p.plan import busy
 
@@ -121,7 +121,7 @@ def replan_table(study: Study, after: Replanned) -> Table:
 
 
 def paths_file(
-    plan: PathPlan, ports: Sequence[int | None], hashing: Hashing, addresses: Mapping[str, IPv4Address]
+    plan: Paths, ports: Sequence[int | None], hashing: Hashing, addresses: Mapping[str, IPv4Address]
 ) -> dict[str, object]:
     """Return what a net plugin needs: for every queue pair, or part of one, the source port and the path it means."""
     topology = plan.topology

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from syccl.errors import InputError
-from syccl.topology.model import Kind
+from syccl.traffic.c4p.connections import Connection, connections_of
+from syccl.traffic.c4p.plan import Paths, Piece
+from syccl.traffic.pairs import Sends
 from syccl.traffic.policies import Decision, Mix
 
 PRIORITIES = 8
@@ -18,7 +19,7 @@ MOST_QPS = 128
 
 NCCL = "NCCL 2.23 or later, as the file that NCCL_CONF_FILE names; any NCCL from 2.10, as the job's environment"
 SWITCHES = "a person or tool that configures NICs and switches, such as mlnx_qos (MLNX_EN 23.10 or later)"
-PLUGIN = "a net plugin that sets paths; NCCL itself cannot"
+PLUGIN = "a net plugin that sets UDP source ports; NCCL itself cannot"
 
 
 @dataclass(frozen=True)
@@ -107,22 +108,21 @@ def priority_table(found: Sequence[Mark]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def path_list(mix: Mix, decision: Decision, found: Sequence[Mark]) -> str:
-    """Return, as JSON, the nodes that each connection over NICs passes, by job, with its bytes of an iteration."""
-    nodes, links = mix.topology.nodes, mix.topology.links
-    jobs = []
-    for job, flows, choice, level in zip(mix.jobs, mix.flows, decision.choice, decision.levels, strict=True):
-        connections = []
-        for flow, at in zip(flows, choice, strict=True):
-            passed = [mix.topology.gpus[flow.src], *(links[i].dst for i in flow.candidates[at].links)]
-            if any(nodes[node].kind is Kind.NIC for node in passed):
-                connections.append(
-                    {
-                        "src_rank": flow.src,
-                        "dst_rank": flow.dst,
-                        "bytes": round(flow.size_bytes),
-                        "path": [nodes[node].name for node in passed],
-                    }
-                )
-        jobs.append({"name": job.name, "level": level, "dscp": found[level].dscp, "connections": connections})
-    return json.dumps({"topology": mix.topology.name, "jobs": jobs}, indent=1) + "\n"
+def chosen_paths(mix: Mix, decision: Decision, sends: Sequence[Sends], *, qps: int) -> Paths:
+    """Return all connections that leave a server on the paths that a policy chose for their flows.
+
+    Parameters
+    ----------
+    sends
+        What each job's connections carry (see ``connections_of``).
+    qps
+        Queue pairs of a connection, all on one path.
+    """
+    connections: list[Connection] = []
+    pieces = []
+    for job, flows, choice, mine in zip(mix.jobs, mix.flows, decision.choice, sends, strict=True):
+        links = {(flow.src, flow.dst): flow.candidates[at].links for flow, at in zip(flows, choice, strict=True)}
+        for each in connections_of(mix.topology, job.name, job.ranks, mine, queue_pairs=qps):
+            pieces.append(Piece(len(connections), 0, 1, each.size_bytes, links[each.src, each.dst]))
+            connections.append(each)
+    return Paths(mix.topology, tuple(connections), tuple(pieces))

@@ -135,13 +135,13 @@ _LEVELS: dict[str, Levels] = {
     "sincronia": _sincronia,
     "varys": _varys,
     "cassini": _equal,
-    "taccl*": _distance,
+    "taccl-star": _distance,
     "crux-pa": _first,
     "crux-ps-pa": _first,
     "crux": _compressed,
 }
 _BY_INTENSITY = frozenset({"crux-ps-pa", "crux"})
-_BY_ORDER = frozenset({"taccl*"})
+_BY_ORDER = frozenset({"taccl-star"})
 _SHIFTED = frozenset({"cassini"})
 POLICIES = tuple(_LEVELS)
 """Hashed paths and the levels that jobs state; baselines; Crux: priorities alone, with paths, with compression too."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
 
 from syccl.topology.catalog import find_topology
+from syccl.traffic.c4p import Connection, ways_of
+from syccl.traffic.c4p.hashing import Hashing, hashed_links
 from syccl.traffic.deploy import marks
 from tests.cli.run import run
 
@@ -32,7 +35,8 @@ def test_files_agree_with_the_plan(capsys: Capsys, tmp_path: Path) -> None:
         table = {int(row["level"]): row for row in csv.DictReader(file)}
     assert [row["priority"] for row in table.values()] == ["6", "5", "4"]
     paths = json.loads((files / "paths.json").read_text(encoding="utf-8"))
-    for job, planned in zip(json.loads(result.out)["jobs"], paths["jobs"], strict=True):
+    assert {each["queue_pair"] for each in paths["paths"]} == {0, 1, 2, 3}
+    for job in json.loads(result.out)["jobs"]:
         row, found = table[job["level"]], variables(files / f"{job['name']}.env")
         assert found == {
             "NCCL_IB_TC": int(row["traffic_class"]),
@@ -40,7 +44,6 @@ def test_files_agree_with_the_plan(capsys: Capsys, tmp_path: Path) -> None:
             "NCCL_IB_QPS_PER_CONNECTION": 4,
         }
         assert found["NCCL_IB_TC"] == 4 * int(row["dscp"])
-        assert (planned["name"], planned["level"], planned["dscp"]) == (job["name"], job["level"], int(row["dscp"]))
     index = json.loads((tmp_path / "out" / "index.json").read_text(encoding="utf-8"))
     assert {Path(entry["file"]).name for entry in index["files"]} == {path.name for path in files.iterdir()}
     assert all(entry["for"] for entry in index["files"])
@@ -52,12 +55,28 @@ def test_paths_are_those_of_the_fabric(capsys: Capsys, tmp_path: Path) -> None:
     names = [node.name for node in topology.nodes]
     cables = {(names[link.src], names[link.dst]) for link in topology.links}
     paths = json.loads((tmp_path / "deploy" / "paths.json").read_text(encoding="utf-8"))
-    connections = [each for job in paths["jobs"] for each in job["connections"]]
-    assert connections
-    for each in connections:
+    assert {each["job"] for each in paths["paths"]} == {"gpt", "moe"}
+    assert paths["without_port"] == 0
+    for each in paths["paths"]:
         path = each["path"]
         assert (path[0], path[-1]) == tuple(names[topology.gpus[each[end]]] for end in ("src_rank", "dst_rank"))
         assert set(itertools.pairwise(path)) <= cables
+
+
+def test_ports_lead_over_the_chosen_paths(capsys: Capsys, tmp_path: Path) -> None:
+    fabric = tmp_path / "fabric.yaml"
+    made = ("topo", "generate", "clos", "--servers", "4", "--block", "1", "--oversubscription", "4", "-o", str(fabric))
+    assert run(capsys, *made).code == 0
+    args = ("plan", str(EXAMPLE), "--topo", str(fabric), "--seconds", "1", "--policy", "crux", "--hash", "crc16")
+    assert run(capsys, *args, "--seed", "5", "--deploy", str(tmp_path / "out")).code == 0
+    topology, hashing = find_topology(str(fabric)), Hashing("crc16", 5)
+    entries = json.loads((tmp_path / "out" / "deploy" / "paths.json").read_text(encoding="utf-8"))["paths"]
+    assert len({tuple(name for name in each["path"] if "spine" in name) for each in entries}) > 1
+    for each in entries:
+        connection = Connection(each["job"], each["src_rank"], each["dst_rank"], 0, 0, 1.0)
+        ends = IPv4Address(each["src_ip"]), IPv4Address(each["dst_ip"]), each["udp_source_port"]
+        links = hashed_links(topology, ways_of(topology, [connection])[0], hashing, ends)
+        assert [topology.nodes[topology.links[link].dst].name for link in links] == each["path"][1:]
 
 
 def test_hashed_paths_are_not_written(capsys: Capsys, tmp_path: Path) -> None:
@@ -85,6 +104,7 @@ def test_only_what_was_written_before_is_replaced(capsys: Capsys, tmp_path: Path
         (("--qps", "0"), "--qps 0: NCCL takes 1 to 128"),
         (("--qps", "129"), "--qps 129: NCCL takes 1 to 128"),
         (("--policy", "all"), "--deploy takes one policy"),
+        (("--policy", "crux", "--addresses", "none.csv"), "none.csv: cannot be read"),
     ],
 )
 def test_values_that_a_consumer_would_misread_are_refused(

@@ -2,13 +2,14 @@
 
 from syccl.traffic.c4p.connections import Connection, Ways, connections_of, ways_of
 from syccl.traffic.c4p.least import Cut, least_load
-from syccl.traffic.c4p.plan import PathPlan, Piece, busiest, plan_paths
+from syccl.traffic.c4p.plan import PathPlan, Paths, Piece, busiest, plan_paths
 from syccl.traffic.c4p.replan import Replanned, replan
 
 __all__ = [
     "Connection",
     "Cut",
     "PathPlan",
+    "Paths",
     "Piece",
     "Replanned",
     "Ways",

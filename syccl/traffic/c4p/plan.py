@@ -31,7 +31,16 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class PathPlan:
+class Paths:
+    """Connections of a fabric, each or each part of it on a path."""
+
+    topology: Topology
+    connections: tuple[Connection, ...]
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PathPlan(Paths):
     """Paths for connections, and what no other choice of paths can beat.
 
     Parameters
@@ -42,9 +51,6 @@ class PathPlan:
         The same where they may be split at will.
     """
 
-    topology: Topology
-    connections: tuple[Connection, ...]
-    pieces: tuple[Piece, ...]
     least: Cut
     least_split: Cut
 

@@ -8,13 +8,13 @@ from ipaddress import IPv4Address
 from syccl.topology import Kind, Topology
 from syccl.traffic.c4p.connections import Ways
 from syccl.traffic.c4p.hashing import FIRST_PORT, LAST_PORT, Hashing, nics_of, onward
-from syccl.traffic.c4p.plan import PathPlan
+from syccl.traffic.c4p.plan import Paths
 
 
 def source_ports(
-    plan: PathPlan, ways: Sequence[Ways], hashing: Hashing, addresses: Mapping[str, IPv4Address]
+    plan: Paths, ways: Sequence[Ways], hashing: Hashing, addresses: Mapping[str, IPv4Address]
 ) -> list[int | None]:
-    """Return for each piece of a plan the first UDP source port by which it takes its path; None where none does.
+    """Return for each piece the first UDP source port by which it takes its path; None where none does.
 
     Pieces between the same addresses get different ports as far as there are. Only switches hash: which NIC, and which
     port of it, sends is up to who opens the connection.

@@ -17,7 +17,7 @@ OTHERS = tuple(name for name in POLICIES if name != "crux")
 PAPER = {
     **dict.fromkeys(MIXES, "+8.3 to +12.9 over ecmp"),
     "gpt 48 + 2 x bert 16 + 2 x resnet 8": "+13.9 over ecmp",
-    **dict.fromkeys(ELSEWHERE, "+13 to +23 over sincronia, cassini, taccl*"),
+    **dict.fromkeys(ELSEWHERE, "+13 to +23 over sincronia, cassini, taccl-star"),
 }
 """Gain of GPU utilisation that the paper reports (Crux, SIGCOMM 2024), percent."""
 
