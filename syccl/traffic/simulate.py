@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +39,12 @@ class Load:
     arrival_s: float = 0.0
     iterations: int | None = None
 
-    @property
+    @cached_property
     def alone_s(self) -> float:
         """Seconds of communication in an iteration without other jobs."""
         return max(self.link_s.values())
 
-    @property
+    @cached_property
     def iteration_alone_s(self) -> float:
         """Seconds of an iteration without other jobs."""
         return max(self.compute_s, (1 - self.overlap) * self.compute_s + self.alone_s)

@@ -13,6 +13,9 @@ from syccl.topology.catalog import find_topology
 from syccl.traffic import Load, flows_of, simulate
 from syccl.traffic.baselines import balanced_levels, bssi_order, distance_levels, sebf_order, shifts_s
 from syccl.traffic.compress import pooled_levels
+from syccl.traffic.jobs import Job
+from syccl.traffic.outcome import played
+from syccl.traffic.policies import Mix, Policy, decide
 
 
 def test_four_jobs_on_two_levels() -> None:
@@ -75,3 +78,15 @@ def test_jobs_that_fit_beside_each_other_in_time_are_shifted_apart() -> None:
     assert [done.mean_iteration_s for done in apart] == pytest.approx([2.0, 2.0], rel=0.02)
     assert sum(done.computed_s for done in apart) > sum(done.computed_s for done in slow)
     assert shifts_s([Load(1, 0, {0: 1.0}), Load(1, 0, {1: 1.0})]) == [0.0, 0.0]
+
+
+def test_a_job_that_waits_holds_its_gpus_from_its_arrival() -> None:
+    topology = find_topology("a100x32")
+    jobs = tuple(Job(name, ranks, 1.0, 1e15, 0.0, 2.0, 5, None, ()) for name, ranks in (("a", (0, 8)), ("b", (2, 10))))
+    mix = Mix(topology, jobs, tuple(flows_of(topology, job.ranks, {(0, 1): 25e9}) for job in jobs))
+    decision = replace(decide(mix, Policy("ecmp")), shift_s=(0.5, 0.0))
+    waited, other = played(mix, decision, until_s=100.0).progress
+    assert (waited.completion_s, other.completion_s) == pytest.approx((10.5, 10.0))
+    assert (waited.held_s, other.held_s) == pytest.approx((10.5, 10.0))
+    assert played(mix, decision, until_s=2.25).progress[0].held_s == pytest.approx(0.25)
+    assert played(mix, decision, until_s=1.0).progress[0].held_s == 0
