@@ -52,7 +52,7 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
         counts = {"sizes": 3, "served": 3, "schedules": 1, "candidates": 2}
         value = {**counts, "over_best": ratio, "over_bound": ratio, "cpu_s": 1.0}
     elif row.measure == "crux_cases":
-        names = ("paths", "hash", "priority", "intensity", "compression", "pooled")
+        names = ("paths", "hash", "priority", "intensity", "bssi", "sebf", "compression", "pooled", "balanced")
         value = [dict.fromkeys(names, 1 / ratio)] * args["count"]
     elif row.measure == "hour":
         counts = {"jobs": 100, "gpus": 2048, "contending": 70, "iterations": 9999}

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from syccl.topology.model import Kind, Link, Node, Topology
 from syccl.traffic import Flow, Load, ecmp_choice, flows_of, link_seconds, simulate
-from syccl.traffic.compress import compress, contention, first_levels
+from syccl.traffic.baselines import balanced_levels, bssi_order, sebf_order
+from syccl.traffic.compress import compress, contention, first_levels, pooled_levels
 from syccl.traffic.crux import intensities, priorities, select_paths
 from syccl.traffic.simulate import full_links
 
@@ -117,24 +118,28 @@ def paths(case: Mix, seed: int) -> dict[str, float]:
 
 
 def order(case: Mix, loads: list[Load]) -> dict[str, float]:
-    """Return how near priorities of Crux, and intensity alone, come to the best order of the jobs."""
+    """Return how near priorities of Crux, intensity alone and coflow orders come to the best order of the jobs."""
     intensity = intensities(loads, case.flops)
     traffic = [sum(flow.size_bytes for flow in flows) for flows in case.flows]
     reached = {
         "priority": case.busy(loads, first_levels(priorities(loads, intensity, traffic), JOBS)),
         "intensity": case.busy(loads, first_levels(intensity, JOBS)),
+        "bssi": case.busy(loads, pooled_levels(bssi_order(loads), JOBS)),
+        "sebf": case.busy(loads, pooled_levels(sebf_order(loads), JOBS)),
     }
     best = max(case.busy(loads, levels) for levels in itertools.permutations(range(JOBS)))
     return {name: value / best for name, value in reached.items()}
 
 
 def levels(case: Mix, loads: list[Load], seed: int) -> dict[str, float]:
-    """Return how near compression, and pooling all but the first jobs, come to the best of few levels; order fixed."""
+    """Return how near compression, pooled and balanced levels come to the best of few levels; order fixed."""
     intensity = intensities(loads, case.flops)
+    ranked = sorted(range(JOBS), key=lambda job: (-intensity[job], job))
     edges = contention(loads, intensity, intensity)
     reached = {
         "compression": case.busy(loads, compress(JOBS, edges, LEVELS, seed=seed)),
         "pooled": case.busy(loads, first_levels(intensity, LEVELS)),
+        "balanced": case.busy(loads, balanced_levels(ranked, LEVELS)),
     }
     options = itertools.product(range(LEVELS), repeat=JOBS)
     best = max(case.busy(loads, option) for option in options if all(option[a] <= option[b] for a, b in edges))
