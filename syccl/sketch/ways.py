@@ -101,30 +101,39 @@ def _route_table(quotient: Quotient) -> Longs:
 
 
 def _binding(table: Longs, rates: Floats) -> Longs:
-    """Return the links that no other link of at most their rate accompanies on all of their routes, ascending."""
+    """Return the links that no other link of at most their rate accompanies on all of their routes, ascending.
+
+    Links that accompany one on all of its routes are among those of any route of it, so only these are counted.
+    """
     links = len(rates)
-    used = np.bincount(table.ravel(), minlength=links + 1)[:links]
-    longest = table.shape[2]
-    flat = table.reshape(-1, longest)
-    together = np.zeros(links * links, dtype=np.int64)
-    for i in range(longest):
-        for j in range(longest):
-            both = (flat[:, i] < links) & (flat[:, j] < links)
-            together += np.bincount(flat[both, i] * links + flat[both, j], minlength=links * links)
-    always = together.reshape(links, links) == np.maximum(used, 1)[:, None]
-    slower = rates[None, :] < rates[:, None]
+    used = np.bincount(table.ravel(), minlength=links + 1)
+    flat = table.reshape(-1, table.shape[2])
+    mates = np.full((links + 1, flat.shape[1]), links, dtype=np.int64)
+    for place in range(flat.shape[1]):
+        mates[flat[:, place]] = flat
     # Of links that always go together and are equally fast the first stays.
-    earlier = (rates[None, :] == rates[:, None]) & (~always.T | (np.arange(links)[None, :] < np.arange(links)[:, None]))
-    covered = (always & (slower | earlier) & ~np.eye(links, dtype=np.bool_)).any(axis=1)
-    return np.flatnonzero((used > 0) & ~covered)
+    speed = np.append(rates, np.inf)
+    number = np.arange(links + 1)[:, None]
+    mutual = used[mates] == used[:, None]
+    no_faster = (speed[mates] < speed[:, None]) | ((speed[mates] == speed[:, None]) & (~mutual | (mates < number)))
+    covered = np.zeros(links + 1, dtype=np.bool_)
+    for column in np.flatnonzero((no_faster & (mates != number)).any(axis=0)):
+        together = np.zeros(links + 1, dtype=np.int64)
+        for place in range(flat.shape[1]):
+            both = (flat == mates[flat[:, place], column][:, None]).any(axis=1)
+            together += np.bincount(flat[both, place], minlength=links + 1)
+        covered |= (together == used) & no_faster[:, column] & (mates[:, column] != number[:, 0])
+    return np.flatnonzero((used > 0)[:links] & ~covered[:links])
 
 
 def _can_queue(table: Longs, rates: Floats) -> NDArray[np.bool_]:
     """Return which links neither all links before them nor all links after them keep from being overloaded."""
     links = len(rates)
     flat = table.reshape(-1, table.shape[2])
-    pairs = np.concatenate([flat[:, i : i + 2] for i in range(table.shape[2] - 1)]) if table.shape[2] > 1 else flat[:0]
-    pairs = np.unique(pairs[(pairs < links).all(axis=1)], axis=0)
+    neighbours = [flat[:, i : i + 2] for i in range(table.shape[2] - 1)]
+    pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *neighbours])
+    pairs = pairs[(pairs < links).all(axis=1)]
+    pairs = np.stack(np.divmod(np.unique(pairs[:, 0] * links + pairs[:, 1]), links), axis=1)
     found = np.ones(links, dtype=np.bool_)
     for near, far in ((0, 1), (1, 0)):
         total = (
