@@ -59,6 +59,8 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
         value = {**counts, "decide_s": 1.0, "simulate_s": 2.0 * ratio}
     elif row.measure == "mixes":
         value = [{"at_risk": 0.5, **dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}] * args["count"]
+    elif row.measure == "calibrated":
+        value = [[ratio - 1, True], [1 - ratio, False]]
     elif row.measure == "mutation":
         value = {"made": 100, "found": 97, "harmless": 3, "missed": 0}
     elif row.measure == "baseline":
@@ -112,8 +114,8 @@ def test_nothing_measured_makes_empty_tables(part: Part, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "random"])
 def test_good_results_meet_all_targets_and_fill_every_column(name: str, tmp_path: Path) -> None:
     part, state = PARTS[name], State(tmp_path, "v")
-    if name == "bench" and not part.cases(True):
-        pytest.skip("needs the graphs beside the repository")
+    if name in {"bench", "calibration"} and not part.cases(True):
+        pytest.skip("needs the data beside the repository")
     filled(part, state)
     tables, left = tables_of(part, state, quick=True)
     assert left == 0
@@ -136,7 +138,7 @@ def test_bad_results_are_bold_and_listed(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_failed_rows_are_told(part: Part, tmp_path: Path) -> None:
     if not part.cases(True):
-        pytest.skip("needs the graphs beside the repository")
+        pytest.skip("needs the data beside the repository")
     state = State(tmp_path, "v")
     filled(part, state, failing=True)
     tables, left = tables_of(part, state, quick=True)

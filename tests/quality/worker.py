@@ -13,6 +13,7 @@ from importlib import import_module
 MEASURES = {
     "alltoallv": "matrices",
     "baseline": "baseline",
+    "calibrated": "calibration",
     "chain": "command",
     "closed_forms": "baseline",
     "command": "command",

@@ -4,6 +4,7 @@ from tests.quality.part import Part
 from tests.quality.parts import (
     alltoallv,
     bench,
+    calibration,
     crux,
     every,
     fabrics,
@@ -35,6 +36,7 @@ PARTS: dict[str, Part] = {
         every,
         random_graphs,
         mutations,
+        calibration,
         crux,
         mixes,
     )
