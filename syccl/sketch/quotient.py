@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from syccl.errors import InternalError
 from syccl.symmetry.group import Group, link_permutation
-from syccl.topology import Topology, routes_from
+from syccl.topology import Topology, last_links
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Quotient:
             raise InternalError(msg)
         representatives = np.array([orbit[0] for orbit in group.rank_orbits], dtype=np.int32)
         arc_class = _arc_classes(group)
-        start, links = _default_routes(topology, representatives)
+        start, links = _paths_back(topology, representatives, last_links(topology, representatives.tolist()))
         orbit = _link_orbits(topology, group)
         _, first, sizes = np.unique(orbit, return_index=True, return_counts=True)
         return cls(
@@ -194,21 +194,8 @@ class Quotient:
     def rerouted(self, prices: Floats) -> Quotient:
         """Return the same quotient with the cheapest path under ``prices`` as the route of every class."""
         _, last = self._cheapest_paths(prices)
-        source = np.array([link.src for link in self.topology.links], dtype=np.int32)
-        gpus = np.array(self.topology.gpus, dtype=np.int32)
-        row = np.repeat(np.arange(len(self.representatives)), self.ranks)
-        here = np.tile(gpus, len(self.representatives))
-        here[np.arange(len(self.representatives)) * self.ranks + self.representatives] = -1
-        hops: list[Ints] = []
-        while True:
-            link = np.where(here < 0, np.int32(-1), last[row, here])
-            if not (link >= 0).any():
-                break
-            hops.append(link)
-            here = np.where(link < 0, np.int32(-1), source[link])
-        table = np.array(hops[::-1], dtype=np.int32).reshape(len(hops), len(row)).T
-        start = np.concatenate(([0], np.cumsum((table >= 0).sum(axis=1)))).astype(np.int32)
-        return replace(self, route_start=start, route_links=table[table >= 0])
+        start, links = _paths_back(self.topology, self.representatives, last)
+        return replace(self, route_start=start, route_links=links)
 
     def _cheapest_paths(self, prices: Floats) -> tuple[Floats, Ints]:
         """Bellman-Ford from every representative: least cost and last link per node, ``(representatives, nodes)``."""
@@ -269,18 +256,30 @@ def _arc_classes(group: Group) -> Ints:
     return np.asarray(position[:, None] * np.int32(ranks) + back[group.mover], dtype=np.int32)
 
 
-def _default_routes(topology: Topology, representatives: Ints) -> tuple[Ints, Ints]:
-    """Return the default routes of all classes, one after the other, and where each starts."""
-    lengths: list[int] = []
-    links: list[int] = []
-    for rank in representatives.tolist():
-        routes = routes_from(topology, rank)
-        for other in range(topology.ranks):
-            path = routes[other].links if other in routes else ()
-            lengths.append(len(path))
-            links.extend(path)
-    start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    return start, np.array(links, dtype=np.int32)
+def _paths_back(topology: Topology, representatives: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """Return the paths of all classes, one after the other, and where each starts.
+
+    Parameters
+    ----------
+    last
+        Last link of the path from every representative to every node, -1 where none is, shape
+        ``(representatives, nodes)``.
+    """
+    source = np.array([link.src for link in topology.links], dtype=np.int32)
+    gpus, ranks = np.array(topology.gpus, dtype=np.int32), topology.ranks
+    row = np.repeat(np.arange(len(representatives)), ranks)
+    here = np.tile(gpus, len(representatives))
+    here[np.arange(len(representatives)) * ranks + representatives] = -1
+    hops: list[Ints] = []
+    while True:
+        link = np.where(here < 0, np.int32(-1), last[row, here])
+        if not (link >= 0).any():
+            break
+        hops.append(link)
+        here = np.where(link < 0, np.int32(-1), source[link])
+    table = np.array(hops[::-1], dtype=np.int32).reshape(len(hops), len(row)).T
+    start = np.concatenate(([0], np.cumsum((table >= 0).sum(axis=1)))).astype(np.int32)
+    return start, table[table >= 0]
 
 
 def _link_orbits(topology: Topology, group: Group) -> Ints:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from syccl.topology.model import Topology
 from syccl.units import LARGEST_RATE
@@ -46,6 +50,49 @@ def routes_from(topology: Topology, rank: int) -> dict[int, Route]:
         found.update({topology.rank_of[node]: route for node, route in best.items() if topology.is_gpu(node)})
         level = {node: route for node, route in best.items() if not topology.is_gpu(node)}
     return dict(sorted(found.items()))
+
+
+def last_links(topology: Topology, ranks: Sequence[int]) -> NDArray[np.int32]:
+    """Return the last link of the default route from some ranks to every node, -1 where no route is.
+
+    Routes are those of `routes_from`, found for all ranks at once; shape ``(len(ranks), nodes)``.
+    """
+    src, dst, link_rate, link_latency = np.array(topology.links, dtype=np.int64).reshape(-1, 4).T
+    starts, rows = np.array(topology.gpus)[list(ranks)], np.arange(len(ranks))
+    passable = np.array([not topology.is_gpu(node) for node in range(len(topology.nodes))])
+    last = np.full((len(rows), len(passable)), -1, dtype=np.int32)
+    rate, latency = np.full(last.shape, LARGEST_RATE, dtype=np.int64), np.zeros(last.shape, dtype=np.int64)
+    reached = np.zeros(last.shape, dtype=np.bool_)
+    reached[rows, starts] = True
+    active = reached
+    while active.any():
+        row, link = np.nonzero(active[:, src] & ~reached[:, dst])
+        width = np.minimum(rate[row, src[link]], link_rate[link])
+        delay = latency[row, src[link]] + link_latency[link]
+        order = np.lexsort((link, delay, -width, dst[link], row))
+        row, link, width, delay = row[order], link[order], width[order], delay[order]
+        node = dst[link]
+        opens = np.append(True, (np.diff(row) != 0) | (np.diff(node) != 0))[: len(row)]
+        first, group = np.flatnonzero(opens), np.cumsum(opens) - 1
+        tied = (width == width[first][group]) & (delay == delay[first][group])
+        chosen = link[first]
+        for i in np.flatnonzero(np.bincount(group[tied], minlength=len(first)) > 1).tolist():
+            ways = [_walked(topology, last[row[first[i]]], int(end)) for end in link[(group == i) & tied]]
+            chosen[i] = _chosen(topology, ways, ranks[int(row[first[i]])]).links[-1]
+        row, node = row[first], node[first]
+        last[row, node], rate[row, node], latency[row, node] = chosen, width[first], delay[first]
+        active = np.zeros_like(reached)
+        active[row, node] = passable[node]
+        reached[row, node] = True
+    return last
+
+
+def _walked(topology: Topology, last: NDArray[np.int32], end: int) -> Route:
+    """Return the links up to a given one as a route among equals, of which neither rate nor latency counts."""
+    links = [end]
+    while (before := int(last[topology.links[links[-1]].src])) >= 0:
+        links.append(before)
+    return Route(tuple(reversed(links)), 0, 0)
 
 
 def default_route(topology: Topology, src: int, dst: int) -> Route | None:

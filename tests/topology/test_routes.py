@@ -2,10 +2,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from syccl.topology import Kind, Link, Node, Topology, default_route
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from syccl.topology import Kind, Link, Node, Topology, default_route, last_links, routes_from
+from syccl.topology.catalog import load_topology
 from syccl.topology.parallel import joined_ways
 from syccl.topology.routes import path_set
-from tests.strategies import duplex
+from tests.strategies import damaged, duplex, symmetric_topologies, topologies
 
 
 def leaf_spine(spines: int, *, dead: tuple[int, int] | None = None) -> Topology:
@@ -87,3 +92,34 @@ def test_narrower_and_slower_paths_are_left_out():
     links = tuple(link._replace(latency_ps=link.latency_ps + 1) if 16 in link[:2] else link for link in topology.links)
     paths = path_set(Topology("late", topology.nodes, links), 0, 4)
     assert [topology.links[path.links[1]].dst for path in paths] == [15]
+
+
+def check_last_links(topology: Topology) -> None:
+    """Routes found for all ranks at once are those found rank by rank."""
+    ranks = range(topology.ranks)[::-1]
+    for rank, last in zip(ranks, last_links(topology, ranks).tolist(), strict=True):
+        routes = routes_from(topology, rank)
+        for other in range(topology.ranks):
+            links: list[int] = []
+            node = topology.gpus[other]
+            while last[node] >= 0:
+                links.append(last[node])
+                node = topology.links[links[-1]].src
+            assert tuple(links[::-1]) == (routes[other].links if other in routes else ())
+
+
+@given(st.one_of(topologies(), symmetric_topologies(), damaged()))
+@settings(max_examples=60, deadline=None)
+def test_routes_of_all_ranks_at_once_are_those_of_each(topology: Topology) -> None:
+    check_last_links(topology)
+
+
+@pytest.mark.parametrize("name", ["a100x32", "h800x64"])
+def test_routes_of_all_ranks_at_once_on_real_clusters(name: str) -> None:
+    check_last_links(load_topology(name))
+
+
+@pytest.mark.parametrize("spines", [2, 3, 4])
+def test_ties_among_spines_are_settled_alike(spines: int) -> None:
+    check_last_links(leaf_spine(spines))
+    check_last_links(leaf_spine(spines, dead=(2, 0)))
