@@ -72,7 +72,8 @@ target_option = click.option(
     default=DEFAULT_TARGET,
     show_default=True,
     metavar="NAME",
-    help="Runtime that is to load the program: msccl-executor-nccl (the one most used today), msccl or rccl.",
+    help="Runtime that is to load the program: msccl-executor-nccl (the one most used today), msccl or rccl; for synth "
+    "and lower also mscclpp, whose execution plan is a .json.",
 )
 quiet_option = click.option("--quiet", is_flag=True, help="No table and no progress; warnings and errors still show.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")

@@ -64,6 +64,11 @@ def parse_plan(text: str, path: Path) -> PlanFile:
 
         return PlanFile(read_xml(text, source=str(path)), text)
     if start == "{":
+        from syccl.program.mscclpp.json_file import is_plan
+
+        if is_plan(text):
+            msg = f"{path}: an execution plan of MSCCL++: for syccl verify and syccl lint; its time is not simulated"
+            raise InputError(msg)
         from syccl.schedule.json_file import read_json
 
         return PlanFile(read_json(text, source=str(path)), text)

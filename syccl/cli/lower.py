@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File to write. Default: FILE.TARGET.xml.",
+    help="File to write. Default: FILE.TARGET.xml, or FILE.mscclpp.json.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing output.")
 @json_option
@@ -60,9 +60,10 @@ def command(  # noqa: PLR0913  one parameter an option
     For example: syccl lower allreduce.json --target rccl --size 64MiB
     """
     from syccl.cli.common import read_protocol, read_size, read_target
+    from syccl.cli.execution_plan import check_asked, is_mscclpp, plan_lines, planned, show_planned
     from syccl.cli.files import describe_plan, read_plan
     from syccl.cli.matrices import own_size
-    from syccl.cli.outputs import PROGRAM, checked_output, write_all
+    from syccl.cli.outputs import PROGRAM, SCHEDULE, checked_output, write_all
     from syccl.cli.timing import wrong_in
     from syccl.program.msccl_xml import xml_lines
     from syccl.report import lowering as report
@@ -75,6 +76,14 @@ def command(  # noqa: PLR0913  one parameter an option
         show_findings(str(file), describe_plan(read.plan), findings, as_json=as_json)
         return 1
     schedule = _schedule(read, topo, size_bytes)
+    if is_mscclpp(target_name):
+        check_asked(protocol, schedule.demand.op.name)
+        path = output or file.with_name(f"{file.stem}.mscclpp{SCHEDULE}")
+        checked_output(path, suffixes=(SCHEDULE,), force=force)
+        made_plan = planned(schedule, size_bytes=size_bytes, output=path)
+        write_all({path: plan_lines(made_plan.plan)}, force=force)
+        show_planned(made_plan, as_json=as_json)
+        return 0
     target, size_bytes = read_target(target_name, schedule.demand.op), own_size(schedule, size_bytes)
     path = output or file.with_name(f"{file.stem}.{target.name}{PROGRAM}")
     checked_output(path, suffixes=(PROGRAM,), force=force)

@@ -9,6 +9,7 @@ import click
 
 from syccl import __version__
 from syccl.cli.common import (
+    DEFAULT_TARGET,
     datatype_option,
     json_option,
     op_option,
@@ -93,20 +94,26 @@ def command(  # noqa: PLR0913  one parameter an option
 
     clock = Clock(time_limit)  # The imports below count.
     from syccl.cli.common import check_root, open_store, read_cluster, read_protocol, read_size, read_target
+    from syccl.cli.execution_plan import check_asked, check_outputs, is_mscclpp, plan_lines, planned, show_planned
     from syccl.cli.matrices import asked_matrix
-    from syccl.cli.outputs import PROGRAM, checked_outputs
+    from syccl.cli.outputs import PROGRAM, checked_outputs, write_all
     from syccl.collective import op_named
     from syccl.collective.datatypes import datatype_named
 
     store = open_store(cache, no_cache=no_cache)
     op, size_bytes = op_named(op_name), read_size(size, datatype)
-    protocol, target = read_protocol(protocol), read_target(target_name, op)
+    protocol = read_protocol(protocol)
+    target = read_target(DEFAULT_TARGET if is_mscclpp(target_name) else target_name, op)
     topology = read_cluster(topo, without, halve)
     check_root(op, root, topology)
+    if is_mscclpp(target_name):
+        check_asked(protocol, op.name)
+        check_outputs(outputs, force=force)
     matrix = asked_matrix(op, matrix_file, matrix_unit, datatype=datatype, topology=topology)
     size_bytes = size_bytes if matrix is None else matrix.size_bytes
     paths = outputs or (_default(topology, op, root, size_bytes),)
-    checked_outputs(paths, force=force)
+    if not is_mscclpp(target_name):
+        checked_outputs(paths, force=force)
 
     from syccl.cli.progress import Progress
     from syccl.pipeline import Options, synthesize
@@ -119,13 +126,19 @@ def command(  # noqa: PLR0913  one parameter an option
         target=target,
         jobs=jobs,
         time_limit_s=time_limit,
-        want_program=any(path.suffix == PROGRAM for path in paths),
+        want_program=is_mscclpp(target_name) or any(path.suffix == PROGRAM for path in paths),
     )
     with Progress(quiet=quiet) as progress:
         if matrix is not None:
             made = synthesize_matrix(topology, matrix, options, progress=progress, clock=clock)
         else:
             made = synthesize(topology, op, options, root=root, progress=progress, store=store, clock=clock)
+    if is_mscclpp(target_name):
+        plan = planned(made.schedule, size_bytes=size_bytes, output=paths[0])
+        write_all({paths[0]: plan_lines(plan.plan)}, force=force)
+        if as_json or not quiet:
+            show_planned(plan, as_json=as_json)
+        return 0
     _write(made, options, paths, force=force)
 
     from syccl.report.synthesis import Outcome

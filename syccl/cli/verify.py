@@ -10,6 +10,7 @@ import click
 
 from syccl.cli.common import datatype_option, json_option, show_findings
 from syccl.cli.matrices import matrix_option, unit_option
+from syccl.errors import InputError
 
 if TYPE_CHECKING:
     from syccl.cli.files import PlanFile
@@ -28,6 +29,8 @@ def command(
 ) -> int:
     """Check FILE, a program in XML or a schedule in JSON: right result on every rank, no deadlock, no race.
 
+    Or FILE is an execution plan of MSCCL++ in JSON, of which the same is checked, signals and barriers included.
+
     Or FILE is the proof of a lower bound that `syccl bound --certificate` wrote: its claim is checked in exact numbers.
 
     With --matrix, a schedule or program of alltoallv must move what the matrix says. The file of a program does not say
@@ -36,6 +39,7 @@ def command(
     Nothing is known but what the file says. Findings go to standard output, one a line; the exit code is 1 when there
     is an error among them.
     """
+    from syccl.cli.execution_plan import is_plan
     from syccl.cli.files import describe_plan, parse_plan, read_text
     from syccl.cli.matrices import load_matrix, proof_findings, with_matrix
     from syccl.findings import errors
@@ -49,6 +53,11 @@ def command(
         if matrix_file is not None:
             matrix = load_matrix(matrix_file, matrix_unit, datatype)
             findings += proof_findings(read_certificate(text, source=str(file)), matrix, source=str(matrix_file))
+    elif is_plan(text):
+        what, findings = _check_execution_plan(text, str(file))
+        if matrix_file is not None:
+            msg = "--matrix is for schedules and programs of alltoallv; execution plans have none"
+            raise InputError(msg)
     else:
         read = parse_plan(text, file)
         what, findings = describe_plan(read.plan), ()
@@ -70,6 +79,14 @@ def _check_proof(text: str, source: str) -> tuple[str, tuple[Finding, ...]]:
     size = format_size(stated.size_bytes)
     what = f"proof for {stated.op.name} of {size} over {stated.topology.ranks} ranks: {claim(stated)}"
     return what, verify_certificate(stated)
+
+
+def _check_execution_plan(text: str, source: str) -> tuple[str, tuple[Finding, ...]]:
+    from syccl.cli.execution_plan import described_plan, read_plan_json
+    from syccl.program.mscclpp.verify import verify_plan
+
+    plan = read_plan_json(text, source=source)
+    return described_plan(plan), verify_plan(plan)
 
 
 def _check(read: PlanFile, size_bytes: int | None) -> tuple[Finding, ...]:
