@@ -58,7 +58,8 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
         counts = {"jobs": 100, "gpus": 2048, "contending": 70, "iterations": 9999}
         value = {**counts, "decide_s": 1.0, "simulate_s": 2.0 * ratio}
     elif row.measure == "mixes":
-        value = [{"at_risk": 0.5, **dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}] * args["count"]
+        busy = {**dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}
+        value = [{"at_risk": 0.5, "busy": busy, "iterations": {"gpt": 1 / ratio}}] * args["count"]
     elif row.measure == "calibrated":
         value = [[ratio - 1, True], [1 - ratio, False]]
     elif row.measure == "mutation":

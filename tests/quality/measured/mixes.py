@@ -9,13 +9,14 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from syccl.topology import Topology
 from syccl.topology.yaml_file import read_yaml
 from syccl.traffic import ecmp_choice, flows_of, ring_pairs
 from syccl.traffic.jobs import Job
-from syccl.traffic.outcome import played, servers_of
+from syccl.traffic.outcome import Outcome, played, servers_of
 from syccl.traffic.policies import POLICIES, Mix, Policy, decide
 from syccl.traffic.simulate import contending, full_links
 
@@ -170,19 +171,29 @@ def mix_of(name: str, oversubscription: int, seed: int) -> Mix:
     return snapshot(ELSEWHERE[name], 16 // oversubscription, seed)
 
 
-def mixes(name: str, oversubscription: int, first: int, count: int) -> list[dict[str, float]]:
+def mixes(name: str, oversubscription: int, first: int, count: int) -> list[dict[str, Any]]:
     """Return of seeded cases the share of GPUs that are busy under each policy, and the share of jobs at risk.
 
-    At risk are jobs that share a link, over hashed paths, that they can fill together.
+    At risk are jobs that share a link, over hashed paths, that they can fill together. ``iterations`` has by model how
+    long an iteration takes with Crux over that with ``ecmp``, mean of its jobs.
     """
     found = []
     for seed in range(first, first + count):
         mix = mix_of(name, oversubscription, seed)
         hashed = mix.loads([ecmp_choice(mine, seed) for mine in mix.flows])
         at_risk = {job for of in full_links(hashed).values() for job in of}
-        busy = {
-            policy: played(mix, decide(mix, Policy(policy, LEVELS, seed)), until_s=SECONDS).gpu_utilisation
-            for policy in POLICIES
+        outcomes = {
+            policy: played(mix, decide(mix, Policy(policy, LEVELS, seed)), until_s=SECONDS) for policy in POLICIES
         }
-        found.append({"at_risk": len(at_risk) / len(mix.jobs), **busy})
+        busy = {policy: outcome.gpu_utilisation for policy, outcome in outcomes.items()}
+        ratios = _iteration_ratios(mix, outcomes["crux"], outcomes["ecmp"])
+        found.append({"at_risk": len(at_risk) / len(mix.jobs), "busy": busy, "iterations": ratios})
     return found
+
+
+def _iteration_ratios(mix: Mix, one: Outcome, other: Outcome) -> dict[str, float]:
+    ratios: dict[str, list[float]] = {}
+    for job, mine, theirs in zip(mix.jobs, one.progress, other.progress, strict=True):
+        if mine.iterations and theirs.iterations:
+            ratios.setdefault(job.name.rstrip("0123456789"), []).append(mine.mean_iteration_s / theirs.mean_iteration_s)
+    return {model: fmean(each) for model, each in sorted(ratios.items())}
