@@ -65,10 +65,10 @@ def _is_worth_rounds(problem: Problem) -> bool:
 
 
 def _written_down(field: Field) -> Iterator[Plan]:
-    """Yield a star, a chain and a binomial tree, in one piece and in many."""
+    """Yield a binomial tree, a chain and a star, in one piece and in many: the least bad for any size comes first."""
     root, n = field.problem.root, field.ways.ranks
     order = [rank for island in _from_root(field.problem) for rank in island]
-    parents = {"star": [0] * n, "chain": [i - 1 for i in range(n)], "binomial": [i & (i - 1) for i in range(n)]}
+    parents = {"binomial": [i & (i - 1) for i in range(n)], "chain": [i - 1 for i in range(n)], "star": [0] * n}
     counts = field.counts(_ROWS_WRITTEN)
     for name, over in parents.items():
         parent = np.full((1, n), -1, dtype=np.int64)

@@ -48,3 +48,15 @@ def test_sums_of_transfers_with_two_latencies_are_as_near_the_bound_from_every_r
     topology = load_topology("a100x32")
     made = synthesize(topology, op_named("reduce"), Options(size_bytes=64 << 10, want_program=False), root=13)
     assert made.schedule_time_s < 1.08 * made.bound.seconds
+
+
+@pytest.mark.parametrize("op", ["broadcast", "reduce"])
+@pytest.mark.parametrize("name", ["h800x64", "a100x32"])
+def test_without_time_the_root_sends_all_only_as_often_as_there_are_levels(name, op):
+    topology = load_topology(name)
+    made = synthesize(topology, op_named(op), Options(64 * MIB, want_program=False, time_limit_s=0.0), root=5)
+    assert verify_schedule(made.schedule) == ()
+    levels = (topology.ranks - 1).bit_length()
+    per_level_s = 64 * MIB / topology.link_rates.min() + made.bound.latency_s
+    assert made.hit_time_limit
+    assert made.schedule_time_s <= 2 * levels * per_level_s
