@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,11 +87,18 @@ class IntegerSolution:
     values: Floats
 
 
-def solve_linear(program: LinearProgram) -> LinearSolution:
+def solve_linear(program: LinearProgram, *, enough: float = -math.inf) -> LinearSolution:
     """Solve a linear program with GLOP, one thread.
 
     `Status.INFEASIBLE` says that there is no optimum: no solution, or no end to the good ones. A program that GLOP
     fails on twice ends as `Status.ERROR`.
+
+    Parameters
+    ----------
+    program
+        What to minimise.
+    enough
+        Objective below which a solution is taken as it is, as `Status.FEASIBLE`; its duals say nothing then.
 
     Raises
     ------
@@ -98,11 +106,12 @@ def solve_linear(program: LinearProgram) -> LinearSolution:
         When the arrays state no linear program.
     """
     status = Status.ERROR
+    limit = f" objective_lower_limit: {enough!r}" if math.isfinite(enough) else ""
     for parameters in _GLOP_ATTEMPTS:
         solver = _loaded("GLOP", program)
-        solver.SetSolverSpecificParametersAsString(parameters)
+        solver.SetSolverSpecificParametersAsString(parameters + limit)
         status = _OUTCOMES.get(solver.Solve(), Status.ERROR)
-        if status is Status.OPTIMAL:
+        if status is Status.OPTIMAL or (status is Status.FEASIBLE and limit):
             values, duals, _ = _answer(solver)
             return LinearSolution(status, float(program.objective @ values), values, duals)
         if status is not Status.ERROR:

@@ -52,6 +52,19 @@ def test_a_dual_at_an_upper_bound_is_not_positive() -> None:
     assert solved.duals == pytest.approx([-2.5])
 
 
+@pytest.mark.parametrize(
+    ("enough", "status"), [(-INF, Status.OPTIMAL), (-10.0, Status.FEASIBLE), (-1e9, Status.OPTIMAL)]
+)
+def test_a_solution_that_is_enough_ends_the_search(enough: float, status: Status) -> None:
+    rng = np.random.default_rng(3)
+    matrix = rng.integers(1, 9, size=(30, 40)).astype(float)
+    program = dense([-1.0] * 40, matrix.tolist(), [(-INF, 100.0)] * 30)
+    solved = solve_linear(program, enough=enough)
+    assert solved.status is status
+    assert (matrix @ solved.values <= 100 + 1e-6).all()
+    assert solved.objective < (enough if status is Status.FEASIBLE else -10.0)
+
+
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_the_duals_price_the_rows_so_that_both_programs_agree(rows: list[list[int]]) -> None:
     matrix = [[*map(float, row), 1.0] for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -89,13 +90,19 @@ class Windows:
     """For an allreduce, a partition that sharpens the programs."""
     solved: dict[int, Solved | None] = field(default_factory=dict)
 
-    def at(self, horizon: int) -> Solved | None:
-        """Return the program of a horizon (picoseconds), solved; None where the solver failed."""
+    def at(self, horizon: int, *, enough: float = math.inf) -> Solved | None:
+        """Return the program of a horizon (picoseconds), solved; None where the solver failed.
+
+        A payload above ``enough`` (bytes) need not be the largest.
+        """
         if horizon not in self.solved:
             sizes = ((POINTS, int(_FINE * self.most)), (COARSE, self.most))
             found = ((self._program(horizon, points), most) for points, most in sizes)
             small = next((program for program, most in found if len(program[1].objective) <= most), None)
-            self.solved[horizon] = _solved(*small) if small else None
+            solved = _solved(*small, enough=enough) if small else None
+            if solved and solved.solution.status is not Status.OPTIMAL:
+                return solved
+            self.solved[horizon] = solved
         return self.solved[horizon]
 
     def _program(self, horizon: int, points: int) -> tuple[Grid, LinearProgram, Layout]:
@@ -114,15 +121,17 @@ class Windows:
         clock = Clock() if clock is None else clock
 
         def at(horizon: int) -> Solved | None:
-            return None if clock.is_over() else self.at(horizon)
+            # Where the payload fits by the start already, by how much does not matter.
+            return None if clock.is_over() else self.at(horizon, enough=payload if horizon == start else math.inf)
 
         programs = (_SHARP if self.completion else _PROGRAMS) if seeks_later else 0
         return latest_short(at, payload, start, work=programs * self.most)
 
 
-def _solved(grid: Grid, program: LinearProgram, layout: Layout) -> Solved | None:
-    solution = solve_linear(program)
-    return Solved(grid, program, layout, solution) if solution.status is Status.OPTIMAL else None
+def _solved(grid: Grid, program: LinearProgram, layout: Layout, *, enough: float) -> Solved | None:
+    solution = solve_linear(program, enough=-enough / KILO)
+    is_solved = solution.status is Status.OPTIMAL or solution.objective * KILO < -enough
+    return Solved(grid, program, layout, solution) if is_solved else None
 
 
 @lru_cache(maxsize=32)
@@ -189,7 +198,9 @@ def latest_short(at: Callable[[int], Solved | None], payload: float, start: int,
     slope = 0.0
     for step in range(_STEPS):
         work -= best.variables
-        if work < 0 or (high[0] and high[0] <= max(low[0] * (1 + _TOLERANCE), low[0] + 1)):
+        if work < 0 or (
+            high[0] and (high[0] <= max(low[0] * (1 + _TOLERANCE), low[0] + 1) or _is_met(low, high, payload))
+        ):
             break
         guess = _between(low, high, payload, step) if high[0] else _beyond(low, slope, payload)
         found = at(guess)
@@ -208,6 +219,12 @@ def _beyond(low: tuple[int, float], slope: float, payload: float) -> int:
     missing = payload - low[1]
     step = missing / slope if slope > 0 else low[0] * min(_GROWTH, missing / payload)
     return low[0] + max(1, int(min(step * (1 + _MARGIN) + low[0] * _TOLERANCE, low[0] * _LEAP)))
+
+
+def _is_met(low: tuple[int, float], high: tuple[int, float], payload: float) -> bool:
+    """Return whether payloads that grow evenly inside a bracket say that its lower end is the horizon sought."""
+    later = (payload - low[1]) / (high[1] - low[1]) * (high[0] - low[0])
+    return later <= low[0] * _TOLERANCE / 10
 
 
 def _between(low: tuple[int, float], high: tuple[int, float], payload: float, step: int) -> int:
