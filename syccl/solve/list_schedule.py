@@ -10,13 +10,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 
 _TOGETHER = 1 + 1e-12
 """Events within this factor happen at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobShop:
     """Jobs with their resources, latencies and predecessors, as parallel lists.
 
@@ -43,9 +44,35 @@ class JobShop:
                 left[resource] += seconds
         return max(left.values(), default=0.0)
 
+    @cached_property
+    def durations_s(self) -> list[float]:
+        """For each job, seconds from start to arrival."""
+        longest = [max([seconds for _, seconds in uses], default=0.0) for uses in self.kinds]
+        return [longest[kind] + latency for kind, latency in zip(self.kind_of, self.latency_s, strict=True)]
+
     def duration_s(self, job: int) -> float:
         """Return seconds from start to arrival."""
-        return max((seconds for _, seconds in self.uses[job]), default=0.0) + self.latency_s[job]
+        return self.durations_s[job]
+
+    @cached_property
+    def kinds(self) -> list[tuple[tuple[int, float], ...]]:
+        """The different uses of resources, in order of appearance."""
+        return list(dict.fromkeys(map(tuple, self.uses)))
+
+    @cached_property
+    def kind_of(self) -> list[int]:
+        """For each job, the place of its uses among all kinds."""
+        place = {uses: kind for kind, uses in enumerate(self.kinds)}
+        return [place[tuple(uses)] for uses in self.uses]
+
+    @cached_property
+    def followers(self) -> list[list[int]]:
+        """For each job, indices of the jobs that wait for it."""
+        waiting: list[list[int]] = [[] for _ in self.after]
+        for job, after in enumerate(self.after):
+            for earlier in after:
+                waiting[earlier].append(job)
+        return waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +85,7 @@ class Timing:
 
 def tails(shop: JobShop) -> list[float]:
     """Return for each job the longest chain of durations from its start to the end, in seconds."""
-    tail = [shop.duration_s(job) for job in range(len(shop.uses))]
+    tail = shop.durations_s.copy()
     best = [0.0] * len(tail)
     for job in range(len(tail) - 1, -1, -1):
         tail[job] += best[job]
@@ -134,9 +161,8 @@ class _Run:
 
     def __init__(self, shop: JobShop, priority: Sequence[float], crowded_first: bool, within_s: float) -> None:
         jobs = len(shop.uses)
-        kinds: dict[tuple[tuple[int, float], ...], int] = {}
-        self.kind = [kinds.setdefault(tuple(uses), len(kinds)) for uses in shop.uses]
-        self.uses = list(kinds)
+        kinds = self.uses = shop.kinds
+        self.kind = shop.kind_of
         self.length = [max((seconds for _, seconds in uses), default=0.0) for uses in kinds]
         self.resources = [tuple(resource for resource, _ in uses) for uses in kinds]
         resources = 1 + max((r for own in self.resources for r in own), default=0)
@@ -148,16 +174,13 @@ class _Run:
         # For each resource the kinds with a queue, in order of appearance.
         self.waiting: list[dict[int, None]] = [{} for _ in range(resources)]
         self.left = [0.0] * resources
-        for uses, count in Counter(map(self.uses.__getitem__, self.kind)).items():
-            for resource, seconds in uses:
+        for kind, count in Counter(self.kind).items():
+            for resource, seconds in kinds[kind]:
                 self.left[resource] += seconds * count
         self.start = [0.0] * jobs
         self.ready = [0.0] * jobs
         self.missing = [len(after) for after in shop.after]
-        self.next: list[list[int]] = [[] for _ in range(jobs)]
-        for job, after in enumerate(shop.after):
-            for before in after:
-                self.next[before].append(job)
+        self.next = shop.followers
         self.makespan = 0.0
         # (time, job or ~resource): a job becomes ready or a resource free.
         self.events: list[tuple[float, int]] = [(0.0, job) for job in range(jobs) if not self.missing[job]]
