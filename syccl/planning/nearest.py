@@ -34,24 +34,26 @@ def nearest_plans(problem: Problem, best_s: float = np.inf) -> list[Plan]:
     Parameters
     ----------
     best_s
-        Time of the best plan so far, seconds; where few pieces take much longer, more are not tried.
+        Time of the best plan so far, seconds; where few pieces on trees of a shape take much longer, no more are tried.
     """
     roots = problem.root_ranks[:_ROOTS_OF_TREES]
     if not problem.sums_everywhere and len(roots) < problem.roots:
         return []
     fewest = problem.piece_counts[0]
     counts = [c for c in problem.piece_counts if c == fewest or (c in _COUNTS and problem.rows(c) <= _ROWS)]
+    shapes = {"trees of least latency": _rooted_pieces}
+    if problem.sums_everywhere:
+        shapes = {
+            "trees of least latency": _central_pieces,
+            "trees of least latency to two ranks": _twin_pieces,
+        }
     made: list[Plan] = []
     for count in counts:
-        if count > 2 and min((plan.seconds for plan in made), default=0.0) > _HOPELESS * best_s:
-            break
-        if problem.sums_everywhere:
-            made.append(_plan(problem, "trees of least latency", _central_pieces(problem, roots, count), count))
-            twins = _twin_pieces(problem, roots, count)
-            if twins:
-                made.append(_plan(problem, "trees of least latency to two ranks", twins, count))
-        else:
-            made.append(_plan(problem, "trees of least latency", _rooted_pieces(problem, roots, count), count))
+        for name, pieces_of in shapes.items():
+            tried_s = min((plan.seconds for plan in made if plan.name == name), default=0.0)
+            if count <= 2 or tried_s <= _HOPELESS * best_s:
+                pieces = pieces_of(problem, roots, count)
+                made += [_plan(problem, name, pieces, count)] if pieces else []
     return made
 
 
