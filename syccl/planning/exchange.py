@@ -41,10 +41,12 @@ def exchange_plans(problem: Problem) -> Iterator[Plan]:
         return
     pool = None if _is_good(problem, found) else _pool(problem, pairs)
     for count in _counts(problem):
+        flow = None
         if pool is not None and not _is_good(problem, found):
-            found.append(_timed(problem, "paths of a flow", whole_pieces(pool, problem.quotient, count), count))
-            yield found[-1]
-        if problem.most_hops is not None or not _is_good(problem, found):
+            flow = _timed(problem, "paths of a flow", whole_pieces(pool, problem.quotient, count), count)
+            found.append(flow)
+            yield flow
+        if problem.most_hops is not None or not (_is_good(problem, found) or _fills_links(problem, flow)):
             for plan in _routed_plans(problem, pairs, count):
                 found.append(plan)
                 yield plan
@@ -61,6 +63,16 @@ def _is_good(problem: Problem, found: Sequence[Plan]) -> bool:
     """Return whether the best plan is so close to the bound that others are not worth their time."""
     limit = _GOOD if problem.rows(1) <= _FEW_ROWS else _FAIR
     return any(plan.seconds <= problem.bound_s * limit for plan in found)
+
+
+def _fills_links(problem: Problem, flow: Plan | None) -> bool:
+    """Return whether other paths could load links no better, and the plan lacks only what smaller pieces mend."""
+    if flow is None or problem.is_short:
+        return False
+    is_small = flow.count < max(_counts(problem))
+    return flow.timed.shop.busiest_s <= problem.bound_s * _GOOD and (
+        is_small or flow.seconds <= problem.bound_s * _FAIR
+    )
 
 
 def _pairs(problem: Problem) -> list[tuple[int, int]]:

@@ -65,3 +65,15 @@ def test_odd_numbers_of_pieces_are_for_schedules_alone():
     made = synthesize(load_topology("dgx1-v100"), ALLTOALL, Options(1 << 30, want_program=False))
     assert made.demand.chunks == 3 * 8
     assert synthesize(load_topology("dgx1-v100"), ALLTOALL, Options(1 << 30)).demand.chunks % 3
+
+
+def test_paths_are_not_routed_one_by_one_where_those_of_a_flow_fill_the_links():
+    topology = torus(3, 4)
+    problem = posed(topology, find_group(topology), op="alltoall", size_bytes=1 << 30)
+    plans = list(exchange_plans(problem))
+    flows = {plan.count: plan for plan in plans if plan.name == "paths of a flow"}
+    full = {count for count, plan in flows.items() if plan.timed.shop.busiest_s <= 1.002 * problem.bound_s}
+    assert full
+    assert full < flows.keys()
+    assert {plan.count for plan in plans if plan.name != "paths of a flow"} == flows.keys() - full
+    assert min(plan.seconds for plan in plans) <= 1.01 * problem.bound_s
