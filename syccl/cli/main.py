@@ -30,6 +30,7 @@ VERBS = {
     "plan": "syccl.cli.plan",
     "trace": "syccl.cli.trace",
     "paths": "syccl.cli.paths",
+    "diagnose": "syccl.cli.diagnose",
     "topo": "syccl.cli.topo",
 }
 """Module that holds each verb; it is imported when the verb is used."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from syccl.traffic.policies import POLICIES
+from tests.quality.measured.diagnosis import KINDS
 from tests.quality.part import Part
 from tests.quality.parts import PARTS, bench, published
 from tests.quality.rows import Result, Row
@@ -57,6 +58,8 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
     elif row.measure == "hour":
         counts = {"jobs": 100, "gpus": 2048, "contending": 70, "iterations": 9999}
         value = {**counts, "decide_s": 1.0, "simulate_s": 2.0 * ratio}
+    elif row.measure == "diagnosed":
+        value = {kind: {"right": 100 - round(10 * (ratio - 1)), "nothing": round(10 * (ratio - 1))} for kind in KINDS}
     elif row.measure == "mixes":
         busy = {**dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}
         value = [{"at_risk": 0.5, "busy": busy, "iterations": {"gpt": 1 / ratio}}] * args["count"]

@@ -16,6 +16,7 @@ MEASURES = {
     "calibrated": "calibration",
     "chain": "command",
     "closed_forms": "baseline",
+    "diagnosed": "diagnosis",
     "command": "command",
     "crux_cases": "crux",
     "hour": "mixes",

@@ -6,6 +6,7 @@ from tests.quality.parts import (
     bench,
     calibration,
     crux,
+    diagnosis,
     every,
     fabrics,
     large,
@@ -39,5 +40,6 @@ PARTS: dict[str, Part] = {
         calibration,
         crux,
         mixes,
+        diagnosis,
     )
 }
