@@ -60,14 +60,14 @@ PROFILES: dict[str, Profile] = {
         Profile(
             "a100",
             f"nccl-tests on 8 x A100 and 2 x DGX A100; {_NCCL}",
-            launch_s=26 * _US,
+            launch_s=27 * _US,
             wait_s=0.0,
             link_efficiency=0.80,
             network_efficiency=0.95,
             protocols=(
-                ("Simple", ProtocolCosts(22.5e9, 2, 5.1 * _US, 0.0, 14 * _US)),
-                ("LL", ProtocolCosts(4.66e9, 8, 0.0, 0.0, 2.7 * _US)),
-                ("LL128", ProtocolCosts(14e9, 8, 2.9 * _US, 0.0, 4.0 * _US)),
+                ("Simple", ProtocolCosts(20e9, 2, 8.0 * _US, 0.0, 14 * _US)),
+                ("LL", ProtocolCosts(2.7e9, 8, 0.0, 0.0, 2.7 * _US)),
+                ("LL128", ProtocolCosts(20e9, 8, 3.4 * _US, 0.0, 4.0 * _US)),
             ),
         ),
         Profile(
@@ -78,9 +78,9 @@ PROFILES: dict[str, Profile] = {
             link_efficiency=0.82,
             network_efficiency=0.96,
             protocols=(
-                ("Simple", ProtocolCosts(20e9, 2, 0.8 * _US, 0.0, 14 * _US)),
-                ("LL", ProtocolCosts(3.0e9, 8, 0.0, 0.0, 2.7 * _US)),
-                ("LL128", ProtocolCosts(18.9e9, 8, 1.3 * _US, 0.0, 4.0 * _US)),
+                ("Simple", ProtocolCosts(20e9, 2, 0.4 * _US, 0.0, 14 * _US)),
+                ("LL", ProtocolCosts(3.35e9, 8, 0.0, 0.0, 2.7 * _US)),
+                ("LL128", ProtocolCosts(20e9, 8, 1.6 * _US, 0.0, 4.0 * _US)),
             ),
         ),
         Profile(

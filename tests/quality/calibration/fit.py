@@ -16,8 +16,7 @@ from syccl.simulate.profile import PROFILES, Profile
 from tests.quality.calibration.points import CLUSTERS, PROMISED, msccl_names
 from tests.quality.calibration.predict import Prediction, loss, predicted
 
-_NVIDIA = ("launch_s", "LL.thread_block_rate", "LL128.thread_block_rate", "LL128.step_s", "Simple.thread_block_rate",
-           "Simple.step_s")  # fmt: skip
+_NVIDIA = ("launch_s", "LL.thread_block_rate", "LL128.step_s", "Simple.step_s")
 FITTED = {
     "a100": _NVIDIA,
     "h100": _NVIDIA,

@@ -35,8 +35,9 @@ class Cluster:
     ----------
     topology
         Bundled topology, or generator and number of servers.
-    channels
-        Of NCCL: 12 on an A100 server; two for each NIC where there are several servers.
+    channels, channel_rate
+        Of NCCL: 24 on an A100 server; two for each NIC where there are several servers. What its search gives each,
+        bytes per second.
     promised
         Whether its rows have a target.
     """
@@ -45,19 +46,27 @@ class Cluster:
     topology: tuple[str, int]
     profile: str
     channels: int
+    channel_rate: float
     promised: bool = False
+
+    @property
+    def servers(self) -> int:
+        """Number of servers."""
+        return max(1, self.topology[1])
 
 
 CLUSTERS = {
-    "8 x A100": Cluster("DGX-like 8xA100-40GB NVSwitch", ("a100x8", 0), "a100", 12, promised=True),
-    "2 x DGX A100": Cluster("2xDGX A100 k8s network operator", ("a100-superpod", 2), "a100", 16, promised=True),
-    "2 x 8 H200, RoCE": Cluster("2xGCP A3 Ultra (H200, 8x400G RoCE)", ("h100-superpod", 2), "h100", 16, promised=True),
-    "2 x B4.8 (A100)": Cluster("2xOCI B4.8 (A100-40, 16x100G)", ("a100-superpod", 2), "a100", 16),
-    "2 x p4de (EFA)": Cluster("2xAWS p4de (A100-80, 4x100G EFA)", ("aws-p4d", 2), "a100", 8),
-    "2 x p5 (EFA, NVLS)": Cluster("2xAWS p5 EKS", ("aws-p5", 2), "h100", 16),
-    "8 x H100 (NVLS)": Cluster("8xH100 (Supermicro)", ("h100x8", 0), "h100", 16),
-    "2 x 8 H100 (NVLS)": Cluster("OCI H100, 2 nodes (ratio 1.875)", ("h100-superpod", 2), "h100", 16),
-    "8 x 8 H100 (NVLS)": Cluster("8xHGX H100 (8xNDR400)", ("h100-superpod", 8), "h100", 16),
+    "8 x A100": Cluster("DGX-like 8xA100-40GB NVSwitch", ("a100x8", 0), "a100", 24, 10e9, promised=True),
+    "2 x DGX A100": Cluster("2xDGX A100 k8s network operator", ("a100-superpod", 2), "a100", 16, 12e9, promised=True),
+    "2 x 8 H200, RoCE": Cluster(
+        "2xGCP A3 Ultra (H200, 8x400G RoCE)", ("h100-superpod", 2), "h100", 16, 24e9, promised=True
+    ),
+    "2 x B4.8 (A100)": Cluster("2xOCI B4.8 (A100-40, 16x100G)", ("a100-superpod", 2), "a100", 16, 12e9),
+    "2 x p4de (EFA)": Cluster("2xAWS p4de (A100-80, 4x100G EFA)", ("aws-p4d", 2), "a100", 8, 6e9),
+    "2 x p5 (EFA, NVLS)": Cluster("2xAWS p5 EKS", ("aws-p5", 2), "h100", 16, 24e9),
+    "8 x H100 (NVLS)": Cluster("8xH100 (Supermicro)", ("h100x8", 0), "h100", 16, 20e9),
+    "2 x 8 H100 (NVLS)": Cluster("OCI H100, 2 nodes (ratio 1.875)", ("h100-superpod", 2), "h100", 16, 24e9),
+    "8 x 8 H100 (NVLS)": Cluster("8xHGX H100 (8xNDR400)", ("h100-superpod", 8), "h100", 16, 24e9),
 }
 PROTOCOLS = {"simple": "Simple", "ll": "LL", "LL128": "LL128"}
 PROMISED = ("Simple", "LL")
