@@ -237,6 +237,7 @@ def _posed(
         bound_s=bound.seconds,
         most_hops=options.target.nodes - topology.ranks if _wants_program(topology, options) else None,
         root=prepared.root,
+        root_group=prepared.root_group,
         exact=options.exact,
     )
     return problem, bound, pricing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from syccl.clock import Clock
 from syccl.collective import Op, require_equal
@@ -49,6 +49,11 @@ class Prepared:
         even = elements & -elements
         most = elements if not exact and even < _CHUNKS_WANTED <= elements // _CHUNKS_WANTED else even
         return _power_of_two_part(self.symmetry, 1 << (min(most, self.symmetry.order).bit_length() - 1))
+
+    @cached_property
+    def root_group(self) -> Group:
+        """Symmetry that leaves the root in place, for trees and paths of rooted ops."""
+        return find_group(self.topology, fixed_rank=self.root) if self.op.rooted else trivial_group(self.topology)
 
     def planning_group(self, elements: int, *, exact: bool = False) -> Group:
         """Return the symmetry that plans for a total buffer of ``elements`` have; see ``Problem.exact``."""

@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from syccl.planning.problem import FEW_PIECES, Plan, Problem
+from syccl.sketch.images import spread_paths
 from syccl.sketch.model import Hop, Piece
-from syccl.sketch.timely import Path, timely_paths
+from syccl.sketch.timely import timely_paths
 from syccl.sketch.ways import Ways
 from syccl.solve.forest import listed, mirrored, sequenced, shop_of
 from syccl.solve.list_schedule import Timing, tails
@@ -21,39 +22,47 @@ from syccl.solve.timing import Timed, rows_of
 from syccl.solve.urge import urged
 
 _ROWS = 8_000
-_COUNTS = 3
+_COUNTS, _FEW_COUNTS = 3, 2
 _TRIES = 4
 """Orders of the same paths that are tried."""
 
 
 def fanout_plans(problem: Problem) -> Iterator[Plan]:
-    """Yield plans of scatter and gather."""
+    """Yield plans of scatter and gather; of very many ranks also one in which only some are routed."""
     inward = problem.op.target == "root"
     ways = Ways.of(problem.quotient)
     ways = ways.reversed if inward else ways
-    n = ways.ranks
+    n, group = ways.ranks, problem.root_group
     counts = [c for c in problem.piece_counts if c * (n - 1) <= _ROWS and c <= FEW_PIECES] or [1]
+    orders = len(_orders(problem, ways, 1))
+    if problem.has_many_ranks:
+        counts, orders = counts[-_FEW_COUNTS:], 1
+        if group is not None and group.order > 1:
+            paths = spread_paths(ways, problem.root, group, counts[-1])
+            yield _plan(problem, ways, "paths and their images", paths)
     for count in dict.fromkeys((*counts[:1], *counts[1 - _COUNTS :])):
         chunk_bytes = problem.size_bytes / problem.chunks(count)
-        for name, targets in _orders(problem, ways, count).items():
-            paths = timely_paths(ways, problem.root, targets, chunk_bytes, backwards=inward)
-            yield _plan(problem, ways, name, paths)
+        for name, targets in itertools.islice(_orders(problem, ways, count).items(), orders):
+            timely = timely_paths(ways, problem.root, targets, chunk_bytes, backwards=inward)
+            begins = [begin for path in timely for begin in path.begin_s]
+            yield _plan(problem, ways, f"paths that arrive first, {name}", [path.ranks for path in timely], begins)
 
 
-def _plan(problem: Problem, ways: Ways, name: str, paths: Sequence[Path]) -> Plan:
-    """Return paths from the root as a plan, in the best order that was found."""
+def _plan(
+    problem: Problem, ways: Ways, name: str, paths: Sequence[tuple[int, ...]], begin_s: Sequence[float] | None = None
+) -> Plan:
+    """Return paths from the root, perhaps with planned times of their transfers, in the best order that was found."""
     count, inward = len(paths) // (ways.ranks - 1), problem.op.target == "root"
-    name = f"paths that arrive first, {name}"
     chunk_bytes = problem.size_bytes / problem.chunks(count)
-    rows = rows_of([Piece(path.ranks[0], _hops(path.ranks), name) for path in paths])
+    rows = rows_of([Piece(path[0], _hops(path), name) for path in paths])
     shop = shop_of(rows, ways, chunk_bytes)
-    begins = [begin for path in paths for begin in path.begin_s]
+    begun = listed(rows, shop, len(paths)) if begin_s is None else Timed(rows, Timing(list(begin_s), 0.0), shop)
     if inward:
-        pieces = [Piece(path.ranks[-1], _hops(path.ranks[::-1]), name, path.ranks[0]) for path in paths]
-        tried = [mirrored(Timed(rows, Timing(begins, 0.0), shop), reduces=False)]
+        pieces = [Piece(path[-1], _hops(path[::-1]), name, path[0]) for path in paths]
+        tried = [mirrored(begun, reduces=False)]
     else:
-        pieces = [Piece(path.ranks[0], _hops(path.ranks), name, path.ranks[-1]) for path in paths]
-        tried = [sequenced(rows, shop, begins), listed(rows, shop, len(paths))]
+        pieces = [Piece(path[0], _hops(path), name, path[-1]) for path in paths]
+        tried = [begun] if begin_s is None else [sequenced(rows, shop, begin_s), listed(rows, shop, len(paths))]
     tried.append(_urged(tried[0], ways.reversed if inward else ways, chunk_bytes, problem.bound_s))
     best = min(tried, key=lambda timed: timed.timing.makespan_s)
     return Plan(name, tuple(pieces), count, best, problem.chunks(count))

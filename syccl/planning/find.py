@@ -28,6 +28,8 @@ _COMBINE_LONG_ABOVE = 1.045
 """The same for the integer program where plans are long: it mixes few pieces, which are worse among servers."""
 _ENOUGH, _NEAR = 0.003, 0.01
 """Gaps to what is reachable below which, for a schedule alone, nothing else is sought, or not from other sources."""
+_FANNED_OUT = 1.03
+"""Of the bound: scatter and gather that are as fast are not planned otherwise."""
 _EFFORT = 0.03
 """Deterministic time units of the constraint solver for one sub-demand."""
 
@@ -95,9 +97,13 @@ def _until(plans: Iterable[Plan], is_last: Callable[[Plan], bool]) -> list[Plan]
 
 
 def _chunk_plans(problem: Problem) -> Iterator[Plan]:
-    """Yield plans of gather and scatter."""
-    yield from fanout_plans(problem)
-    yield from path_plans(problem)
+    """Yield plans of gather and scatter; other paths only where a program is wanted or the first are far off."""
+    best_s = math.inf
+    for plan in fanout_plans(problem):
+        best_s = min(best_s, plan.seconds)
+        yield plan
+    if problem.most_hops is not None or (best_s > _FANNED_OUT * problem.bound_s and not problem.has_many_ranks):
+        yield from path_plans(problem)
 
 
 def _tree_plans(problem: Problem) -> Iterator[Plan]:

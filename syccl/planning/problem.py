@@ -21,6 +21,7 @@ FEW_PIECES = 8
 LATENCY_RULES = 4.0
 """Below this many latency bounds a bandwidth bound is too small for many pieces to pay."""
 
+_MANY_RANKS = 128
 _LATENCY_MATTERS = 50.0
 _PIECES_WANTED = 8
 ROWS_OF_ROUNDS, ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 132_000, 66_000, 32_000, 16_000
@@ -51,6 +52,8 @@ class Problem:
         Sends and receives that a program can hold per rank; None where no program is wanted.
     root
         Root of rooted ops.
+    root_group
+        Symmetry that leaves the root in place; None where none is used.
     most_rows
         Hops of the longest plan that there is time for; None where time does not matter.
     exact
@@ -69,6 +72,7 @@ class Problem:
     bound_s: float
     most_hops: int | None = None
     root: int = 0
+    root_group: Group | None = None
     most_rows: int | None = None
     exact: bool = False
 
@@ -109,6 +113,11 @@ class Problem:
     def gap(self, plan: Plan) -> float:
         """Return how much longer a plan takes than what is reachable, relative to that."""
         return plan.seconds / self.reachable_s - 1.0 if self.reachable_s else 0.0
+
+    @property
+    def has_many_ranks(self) -> bool:
+        """Whether there are too many ranks to look at each arc for each of them."""
+        return self.quotient.ranks > _MANY_RANKS
 
     @property
     def is_short(self) -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from syccl.planning.deadlines import deadline_plans
 from syccl.planning.field import Field
 from syccl.planning.problem import Plan, Problem
+from syccl.sketch.images import balanced, folded
 from syccl.sketch.packing import Manner, Packing, pack
 from syccl.sketch.relayed import relayed
 from syccl.sketch.ways import Ways
@@ -25,12 +26,15 @@ from syccl.solve.modulo import Round, modulo_schedule
 
 Longs = NDArray[np.int64]
 
-_ROWS_OF_ROUNDS = 70_000
-"""Transfers of the longest plan of rounds: bounds the size of files and the time to check them."""
+_ROWS_OF_ROUNDS, _ROWS_OF_MANY_RANKS = 70_000, 264_000
+"""Transfers of the longest plan of rounds, and of one of very many ranks: bounds the size of files and the time to
+check them."""
 _ROWS_WRITTEN = 2_048
 """Transfers of the longest star, chain or binomial tree."""
 _MOST_TREES = 16
 _TREE_NUMBERS = 4
+_BASE_TREES, _FOLDED_MANNERS = (1, 2), (Manner(0.05, (3.0, 10.0), 4),)
+"""Trees of very many ranks that are packed before their images are taken, and how."""
 _MANNERS = tuple(Manner(depth, steep) for depth in (0.05, 0.2) for steep in ((3.0, 10.0), (8.0, 40.0)))
 _LONG_MANNERS = (Manner(0.2, (3.0, 10.0), 60), Manner(0.05, (15.0, 60.0), 60))
 _EFFORT = 1_500_000_000
@@ -41,9 +45,8 @@ _FULL_ENOUGH = 4
 """Packings that fill the links to the bound after which no more are made."""
 _AS_GOOD = 1.01
 _COUNTS_TRIED = 4
+_FEW_COUNTS, _FAR_APART = 3, 3
 _TOLERANCE = 1e-6
-_ROUNDS_ABOVE = 128
-"""Above this many ranks rounds are worth a try at every size."""
 _ROUNDS_FROM = 2.0
 """Bandwidth bounds from so many latency bounds on are worth rounds of packed trees."""
 
@@ -61,7 +64,7 @@ def spread_plans(problem: Problem) -> Iterator[Plan]:
 
 def _is_worth_rounds(problem: Problem) -> bool:
     is_long = problem.bandwidth_s >= _ROUNDS_FROM * problem.latency_s or not problem.is_short
-    return is_long or problem.quotient.ranks > _ROUNDS_ABOVE
+    return is_long or problem.has_many_ranks
 
 
 def _written_down(field: Field) -> Iterator[Plan]:
@@ -75,7 +78,9 @@ def _written_down(field: Field) -> Iterator[Plan]:
         parent[0, order[1:]] = np.array(order)[over[1:]]
         children = np.array(order[1:])
         if np.isfinite(field.ways.latency_s[parent[0, children], children]).all():
-            for count in dict.fromkeys((counts[0], counts[len(counts) // 2], counts[-1])):
+            for count in dict.fromkeys(
+                counts[:1] if field.problem.has_many_ranks else (counts[0], counts[len(counts) // 2], counts[-1])
+            ):
                 yield field.listed(f"{name} of the root", Forest(root, parent, [0]).rounds(count))
 
 
@@ -92,7 +97,7 @@ def _rounds(field: Field) -> Iterator[Plan]:
 
     Of numbers of pieces that are about as good the smallest is taken.
     """
-    counts = [count for count in field.counts(_ROWS_OF_ROUNDS) if count > 1]
+    counts = _counts_of_rounds(field)
     if not counts:
         return
     packings = list(_packings(field, counts[-1]))
@@ -101,7 +106,7 @@ def _rounds(field: Field) -> Iterator[Plan]:
         tried = [
             (made.seconds(-(-count // packing.trees)), i, count, made)
             for i, packing in enumerate(packings)
-            for count in counts[-_COUNTS_TRIED:]
+            for count in counts
             if packing.trees <= count <= most
             for made in (_round(field, packing, count),)
             if made is not None
@@ -112,6 +117,13 @@ def _rounds(field: Field) -> Iterator[Plan]:
                 (entry for entry in tried if entry[0] <= _AS_GOOD * best), key=lambda entry: (entry[2], *entry[:2])
             )
             yield _repeated(field, packings[i], count, made)
+
+
+def _counts_of_rounds(field: Field) -> list[int]:
+    """Return numbers of pieces to try, ascending: the largest, and of very many ranks few that are far apart."""
+    many = field.problem.has_many_ranks
+    counts = [count for count in field.counts(_ROWS_OF_MANY_RANKS if many else _ROWS_OF_ROUNDS) if count > 1]
+    return counts[::-_FAR_APART][:_FEW_COUNTS][::-1] if many else counts[-_COUNTS_TRIED:]
 
 
 def _round(field: Field, packing: Packing, count: int) -> Round | None:
@@ -138,8 +150,10 @@ def _packings(field: Field, count: int) -> Iterator[Packing]:
     left = _EFFORT
     full = 0
     ready = relayed(field.near, problem.root, problem.islands)
-    if ready is not None and ready.trees <= count:
-        yield ready
+    twice = relayed(field.near, problem.root, problem.islands, twice=True)
+    yield from (packing for packing in (ready, twice) if packing is not None and packing.trees <= count)
+    if ready is None and field.problem.has_many_ranks:
+        yield from _image_packings(field, unit_s, count)
     for manner, trees in itertools.product((*_MANNERS, *_LONG_MANNERS), numbers):
         if full >= _FULL_ENOUGH:
             return
@@ -152,6 +166,21 @@ def _packings(field: Field, count: int) -> Iterator[Packing]:
             packing = pack(field.near, problem.root, trees, unit_s=unit_s, manner=replace(manner, passes=passes))
             full += packing.load <= trees * unit_s * (1 + _TOLERANCE)
             yield packing
+
+
+def _image_packings(field: Field, unit_s: float, count: int) -> Iterator[Packing]:
+    """Yield few trees packed for the loads of all their images, with so many images as there are pieces for.
+
+    The images are those under the symmetries that leave the root in place.
+    """
+    root, group = field.problem.root, field.problem.root_group
+    if group is None or group.order == 1:
+        return
+    ways = folded(field.near, group)
+    for trees, manner in itertools.product(_BASE_TREES, _FOLDED_MANNERS):
+        base = pack(ways, root, trees, unit_s=unit_s, manner=manner)
+        parents, load = balanced(field.near, base.parents, group, max(1, min(_MOST_TREES, count) // trees))
+        yield Packing(parents, load, base.height)
 
 
 def _tree_numbers(ways: Ways, root: int, unit_s: float, count: int) -> list[int]:

@@ -160,7 +160,7 @@ class _Packer:
                 raise InfeasibleError(msg)
             parent[child], depth[child] = over, depth[over] + 1
             used = links[over, child]
-            self.load[used] += self.step[used]
+            np.add.at(self.load, used, self.step[used])
             steady[:, child] = np.inf
             keys[:, child] = np.inf
             prices = self._prices()

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from syccl.errors import InfeasibleError
+from syccl.sketch.first_path import first_path
 from syccl.sketch.ways import Ways
 
 Longs = NDArray[np.int64]
@@ -28,7 +29,6 @@ _IDLE = 1e-3
 """Price of an idle link, as a share of a full one."""
 _HASTE = 0.02
 """What a second of arrival costs, however far the deadline."""
-_EQUAL = 1e-9
 _LEAST_WINDOW = 0.05
 """Shortest time in which a link is taken to be of use, as a share of the deadline."""
 
@@ -177,46 +177,45 @@ def timely_paths(
     InfeasibleError
         When some target cannot be reached.
     """
-    length = ways.uses(chunk_bytes) + ways.latency_s
-    busy = ways.seconds_per_byte * chunk_bytes
-    free = np.zeros(len(busy))
+    lines = _Lines(ways, chunk_bytes, backwards)
     paths = []
     for target in targets:
-        waits = (free + busy)[ways.links].max(axis=2) - length if backwards else free[ways.links].max(axis=2)
-        ranks = _earliest(waits, length, root, target)
+        ranks = first_path(lines.arrive, float(lines.nearest[target]), root, target)
         begins: list[float] = []
         since = 0.0
         for src, dst in itertools.pairwise(ranks):
-            begins.append(max(since, float(waits[src, dst])))
-            since = begins[-1] + float(length[src, dst])
-            used = ways.links[src, dst]
-            # Links that cannot be overloaded would only keep later chunks from gaps before their turn.
-            used = used[ways.can_queue[used]]
-            free[used] = since if backwards else begins[-1] + busy[used]
+            begins.append(max(since, float(lines.waits(src)[dst])))
+            since = lines.take(src, dst, begins[-1])
         paths.append(Path(ranks, tuple(begins)))
     return paths
 
 
-def _earliest(waits: Floats, length: Floats, root: int, target: int) -> tuple[int, ...]:
-    """Return the ranks of the path that arrives first, where arcs are free from given times on."""
-    n = len(waits)
-    arrival = np.full(n, np.inf)
-    arrival[root] = 0.0
-    before = np.full(n, -1, dtype=np.int64)
-    waiting = arrival.copy()
-    while True:
-        near = int(waiting.argmin())
-        if not np.isfinite(waiting[near]):
-            msg = f"no path leads from rank {root} to rank {target}; check the directions of the links"
-            raise InfeasibleError(msg)
-        if near == target:
-            break
-        waiting[near] = np.inf
-        there = np.maximum(arrival[near], waits[near]) + length[near]
-        # Of equals the path of fewer transfers, found first, stays.
-        sooner = there < arrival * (1.0 - _EQUAL)
-        arrival[sooner], waiting[sooner], before[sooner] = there[sooner], there[sooner], near
-    path = [target]
-    while path[-1] != root:
-        path.append(int(before[path[-1]]))
-    return tuple(reversed(path))
+class _Lines:
+    """When every link is free again."""
+
+    def __init__(self, ways: Ways, chunk_bytes: float, backwards: bool) -> None:
+        self.ways, self.backwards = ways, backwards
+        self.length = ways.uses(chunk_bytes) + ways.latency_s
+        self.busy = ways.seconds_per_byte * chunk_bytes
+        self.free = np.zeros(len(self.busy))
+        self.nearest = self.length.min(axis=0)
+
+    def waits(self, src: int) -> Floats:
+        """Return when a transfer from a rank to every other can begin."""
+        links = self.ways.links[src]
+        if self.backwards:
+            return np.asarray((self.free + self.busy)[links].max(axis=1) - self.length[src])
+        return np.asarray(self.free[links].max(axis=1))
+
+    def arrive(self, src: int, since_s: float) -> Floats:
+        """Return when a transfer would reach every other rank that its sender can make from a time on."""
+        return np.asarray(np.maximum(since_s, self.waits(src)) + self.length[src])
+
+    def take(self, src: int, dst: int, begin_s: float) -> float:
+        """Occupy the links of a transfer and return when it arrives."""
+        arrival_s = begin_s + float(self.length[src, dst])
+        used = self.ways.links[src, dst]
+        # Links that cannot be overloaded would only keep later chunks from gaps before their turn.
+        used = used[self.ways.can_queue[used]]
+        self.free[used] = arrival_s if self.backwards else begin_s + self.busy[used]
+        return arrival_s

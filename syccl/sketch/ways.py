@@ -33,6 +33,8 @@ class Ways:
     links: Longs
     seconds_per_byte: Floats
     latency_s: Floats
+    kept: Longs
+    """Link of the topology behind every binding link, shape ``(binding links,)``."""
     can_queue: NDArray[np.bool_]
     """Whether a binding link can be asked for more than it has: false where all links before it, or all after it on
     its routes, together are no faster, so that transfers only have to share it well; shape ``(binding links + 1,)``."""
@@ -51,7 +53,7 @@ class Ways:
         latency = np.append(quotient.topology.link_latencies_s, 0.0)[table].sum(axis=2)
         latency[(table == len(rates)).all(axis=2)] = np.inf
         queues = np.append(_can_queue(short, rates[kept]), False)
-        return cls(short[:, :, :longest], np.append(1.0 / rates[kept], 0.0), latency, queues)
+        return cls(short[:, :, :longest], np.append(1.0 / rates[kept], 0.0), latency, kept, queues)
 
     @property
     def ranks(self) -> int:

@@ -17,8 +17,8 @@ from syccl.solve.timing import PIECE_ORDER_WEIGHT, Rows, Timed
 Longs = NDArray[np.int64]
 
 
-_ROWS_LISTED = 10_000
-"""Mirrored transfers up to which other orders than the mirrored one are tried."""
+_ROWS_LISTED, _ROWS_RELISTED = 10_000, 100_000
+"""Mirrored transfers up to which all other orders are tried, and one other order."""
 
 
 class _Step(NamedTuple):
@@ -154,7 +154,9 @@ def mirrored(timed: Timed, *, reduces: bool) -> Timed:
     """Return the same transfers run backwards in the mirrored order or in a better one; ``reduces`` makes them sums."""
     back, last = turned(timed.rows, reduces=reduces), len(timed.rows.piece) - 1
     best = in_mirrored_order(timed, back)
-    timings = [best.timing, list_schedule(best.shop, [timed.arrival_s(last - row) for row in range(last + 1)])]
+    timings = [best.timing]
+    if last < _ROWS_RELISTED:
+        timings.append(list_schedule(best.shop, [timed.arrival_s(last - row) for row in range(last + 1)]))
     if last < _ROWS_LISTED:
         timings.append(listed(back, best.shop, 1 + max(back.piece, default=0)).timing)
     return Timed(back, min(timings, key=lambda timing: timing.makespan_s), best.shop)
