@@ -60,3 +60,8 @@ def test_without_time_the_root_sends_all_only_as_often_as_there_are_levels(name,
     per_level_s = 64 * MIB / topology.link_rates.min() + made.bound.latency_s
     assert made.hit_time_limit
     assert made.schedule_time_s <= 2 * levels * per_level_s
+
+
+@pytest.mark.parametrize(("op", "most"), [("reduce", 1.75), ("scatter", 1.05)])
+def test_rooted_collectives_of_many_ranks(op, most):
+    assert over_bound(torus(10, 13), op, 64 * MIB, root=7) <= most

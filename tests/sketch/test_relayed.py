@@ -35,3 +35,15 @@ def test_every_mate_of_the_root_relays_one_tree_and_the_root_sends_each_piece_on
 def test_islands_of_one_rank_have_no_relays() -> None:
     topology = ring(5)
     assert relayed(Ways.of(Quotient.of(topology, trivial_group(topology))), 0, [(rank,) for rank in range(5)]) is None
+
+
+def test_of_two_trees_of_a_relay_one_rests_where_the_other_works() -> None:
+    topology = load_topology("h800x64")
+    ways = Ways.of(Quotient.of(topology, trivial_group(topology)))
+    packing = relayed(ways.near(islands(topology)), 0, islands(topology), twice=True)
+    assert packing is not None
+    assert packing.trees == 14
+    for parent in packing.parents.tolist():
+        assert is_spanning(0, {v: u for v, u in enumerate(parent) if u >= 0}, topology.ranks)
+    # Now the links inside limit: the root sends 14 bytes, and every rank serves seven others in two trees.
+    assert packing.load == pytest.approx(14 / 200e9)
