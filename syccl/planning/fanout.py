@@ -45,11 +45,13 @@ def fanout_plans(problem: Problem) -> Iterator[Plan]:
         for name, targets in itertools.islice(_orders(problem, ways, count).items(), orders):
             timely = timely_paths(ways, problem.root, targets, chunk_bytes, backwards=inward)
             begins = [begin for path in timely for begin in path.begin_s]
-            yield _plan(problem, ways, f"paths that arrive first, {name}", [path.ranks for path in timely], begins)
+            yield _plan(
+                problem, ways, f"paths that arrive first, {name}", [path.ranks for path in timely], begin_s=begins
+            )
 
 
 def _plan(
-    problem: Problem, ways: Ways, name: str, paths: Sequence[tuple[int, ...]], begin_s: Sequence[float] | None = None
+    problem: Problem, ways: Ways, name: str, paths: Sequence[tuple[int, ...]], *, begin_s: Sequence[float] | None = None
 ) -> Plan:
     """Return paths from the root, perhaps with planned times of their transfers, in the best order that was found."""
     count, inward = len(paths) // (ways.ranks - 1), problem.op.target == "root"

@@ -32,7 +32,9 @@ def relayed(ways: Ways, root: int, islands: Sequence[Sequence[int]], *, twice: b
     orders = (order, order[::-1]) if twice else (order,)
     in_order = [[islands[i] for i in (home, *turns)] for turns in orders]
     first = 1 if twice else 2
-    parents = np.array([_tree(root, turns, place, first, ways.ranks) for place in places for turns in in_order])
+    parents = np.array(
+        [_tree(root, turns, place, ranks=ways.ranks, first=first) for place in places for turns in in_order]
+    )
     child = np.broadcast_to(np.arange(ways.ranks), parents.shape)[parents >= 0]
     over = parents[parents >= 0]
     if not np.isfinite(ways.latency_s[over, child]).all():
@@ -42,10 +44,10 @@ def relayed(ways: Ways, root: int, islands: Sequence[Sequence[int]], *, twice: b
     return Packing(parents, load, height_of(parents))
 
 
-def _tree(root: int, islands: Sequence[Sequence[int]], place: int, first: int, ranks: int) -> Longs:
+def _tree(root: int, islands: Sequence[Sequence[int]], place: int, *, ranks: int, first: int) -> Longs:
     """Return the parent of every rank in the tree over the ranks of one place; the first island is the root's.
 
-    It serves so many others, each of which serves two.
+    It serves ``first`` others, each of which serves two.
     """
     parent = np.full(ranks, -1, dtype=np.int64)
     for turn, island in enumerate(islands):
