@@ -10,16 +10,17 @@ from typing import TypeVar
 
 from syccl.collective import Demand
 from syccl.errors import GaveUpError, InputError
-from syccl.findings import errors
 from syccl.lowering.finish import program_name, require_clean
 from syccl.lowering.lanes import Lanes, Put, Sum, Turn, lanes_of, own_copies
 from syccl.program import Buffer, Slot
 from syccl.program.mscclpp.ir import (
     KINDS,
     MAX_BLOCKS,
+    MAX_CHANNELS,
     MAX_CHANNELS_OF_OPERATION,
     MAX_OFFSET_BYTES,
     MAX_OPERANDS,
+    MAX_OPERATIONS,
     MEMORY,
     PORT,
     Op,
@@ -29,7 +30,6 @@ from syccl.program.mscclpp.ir import (
     Ref,
     RemoteBuffer,
 )
-from syccl.program.mscclpp.lint import lint_plan
 from syccl.program.mscclpp.verify import verify_plan
 from syccl.schedule import Schedule
 from syccl.schedule.ir import expand
@@ -73,13 +73,12 @@ def plan_of(schedule: Schedule, *, size_bytes: int, in_place: bool | None = None
     limit = ""
     for lane in _lane_choices(demand):
         shape = _Shape(explicit, lane, copies=not kind)
-        copies = _copies_of_lane(schedule, shape, size_bytes)
-        plan = shape.plan(copies, in_place=kind)
-        refused = errors(lint_plan(plan))
-        if not refused:
-            require_clean(verify_plan(plan), "plan")
-            return plan
-        limit = limit or f"{refused[0].where}: {refused[0].message}"
+        limit = shape.broken_limit()
+        if limit:
+            continue
+        plan = shape.plan(_copies_of_lane(schedule, shape, size_bytes), in_place=kind)
+        require_clean(verify_plan(plan), "plan")
+        return plan
     msg = f"no plan of this schedule fits mscclpp: {limit}; synthesize fewer chunks or a smaller --size"
     raise GaveUpError(msg)
 
@@ -116,8 +115,9 @@ def _lane_choices(demand: Demand) -> Iterator[list[int]]:
             yield [a % count for a in apart]
         else:
             yield [c % count for c in ids]
-        share = -(-len(ids) // count)
-        yield [c // share for c in ids]
+        if count > 1:
+            share = -(-len(ids) // count)
+            yield [c // share for c in ids]
 
 
 def _copies_of_lane(schedule: Schedule, shape: _Shape, size_bytes: int) -> int:
@@ -181,6 +181,18 @@ class _Shape:
                     moved[rank] += sum(wires.kind(put.peer) == MEMORY for put in turn.puts)
                     moved[rank] += sum(len(total.sources) for total in turn.sums)
         return max(moved.values(), default=0)
+
+    def broken_limit(self) -> str:
+        """Return the first limit of a thread block that a lane breaks, and by how much; empty: it fits."""
+        for (number, rank), wires in self.wires.items():
+            ops = _Writer(wires, 1).ops(self._turns(number, rank), self.own.get((number, rank), []))
+            counts = [("operations", len(ops), MAX_OPERATIONS)]
+            counts += [(f"{kind} channels", len(peers), MAX_CHANNELS) for kind, peers in wires.peers.items()]
+            counts += [(f"{kind} remote buffers", len(far), MAX_CHANNELS) for kind, far in wires.buffers.items()]
+            for what, count, room in counts:
+                if count > room:
+                    return f"rank {rank}, lane {number} of {self.lanes}: {count} {what}; a thread block has {room}"
+        return ""
 
     def _wires(self, number: int, rank: int) -> _Wires:
         turns = self.made.turns[number]

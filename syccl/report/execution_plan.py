@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,7 +56,7 @@ def table(made: Planned) -> Table:
 def next_steps(made: Planned) -> list[str]:
     """Return how the plan is loaded, and which calls it is for."""
     kind = "in-place" if made.plan.in_place else "out-of-place"
-    name = shlex.quote(str(made.output))
+    name = json.dumps(str(made.output))
     return [
         "to use it with MSCCL++ 0.9:",
         f"  in Python: mscclpp.ExecutionPlan({name}, rank), run by mscclpp.Executor",

@@ -37,6 +37,7 @@ def test_synth_writes_a_plan(capsys: Capsys) -> None:
     made = run(capsys, "synth", *args, "--target", "mscclpp", "-o", "b.json")
     assert (made.code, made.err) == (0, "")
     assert "not simulated" in made.out
+    assert 'ExecutionPlan("b.json", rank)' in made.out
     assert run(capsys, "verify", "b.json", "--json").code == 0
 
 

@@ -10,8 +10,8 @@ from functools import cache
 
 import pytest
 
-from syccl.collective import op_named
-from syccl.errors import InputError
+from syccl.collective import Demand, op_named
+from syccl.errors import GaveUpError, InputError
 from syccl.findings import errors
 from syccl.lowering.mscclpp import plan_of
 from syccl.pipeline import Options, synthesize
@@ -21,7 +21,7 @@ from syccl.program.mscclpp.json_file import read_plan_json, write_plan_json
 from syccl.program.mscclpp.lint import lint_plan
 from syccl.program.mscclpp.verify import verify_plan
 from tests.program.plan_replay import is_right
-from tests.schedule.tiny import shared_nic_topology, switch_topology
+from tests.schedule.tiny import schedule_of, shared_nic_topology, switch_topology
 
 SIZE = 4096
 OPS = ("allreduce", "allgather", "reducescatter", "alltoall")
@@ -148,3 +148,13 @@ def test_ranks_out_of_order_are_refused() -> None:
 def test_what_is_no_plan_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(InputError):
         read_plan_json(text, source="x.json")
+
+
+def test_a_schedule_that_fits_no_thread_block_is_told_with_the_limit() -> None:
+    ranks = 24
+    rows = [(0, src, src + 1, False, src, src) for src in range(ranks - 1)]
+    fan = [(0, 0, dst, False, 0, dst) for dst in range(1, ranks)]
+    demand = Demand(op_named("broadcast"), ranks, 1)
+    assert plan_of(schedule_of(switch_topology(ranks), demand, rows), size_bytes=SIZE)
+    with pytest.raises(GaveUpError, match="23 memory channels; a thread block has 16"):
+        plan_of(schedule_of(switch_topology(ranks), demand, fan), size_bytes=SIZE)
