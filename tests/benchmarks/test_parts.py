@@ -110,14 +110,14 @@ def test_quick_cases_are_few_and_of_the_same_kind(part: Part) -> None:
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_nothing_measured_makes_empty_tables(part: Part, tmp_path: Path) -> None:
-    tables, left = tables_of(part, State(tmp_path, "v"), quick=True)
+    tables, left = tables_of(part, State(tmp_path, lambda _: "v"), quick=True)
     assert left == len(part.cases(True))
     assert [table.rows for table in tables] == [[] for _ in tables]
 
 
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "random"])
 def test_good_results_meet_all_targets_and_fill_every_column(name: str, tmp_path: Path) -> None:
-    part, state = PARTS[name], State(tmp_path, "v")
+    part, state = PARTS[name], State(tmp_path, lambda _: "v")
     if name in {"bench", "calibration"} and not part.cases(True):
         pytest.skip("needs the data beside the repository")
     filled(part, state)
@@ -131,7 +131,7 @@ def test_good_results_meet_all_targets_and_fill_every_column(name: str, tmp_path
 
 @pytest.mark.parametrize("name", ["large", "small", "sweep", "every", "fabrics", "tuning"])
 def test_bad_results_are_bold_and_listed(name: str, tmp_path: Path) -> None:
-    part, state = PARTS[name], State(tmp_path, "v")
+    part, state = PARTS[name], State(tmp_path, lambda _: "v")
     filled(part, state, ratio=3.0)
     tables, _ = tables_of(part, state, quick=True)
     text = markdown(tables)
@@ -143,7 +143,7 @@ def test_bad_results_are_bold_and_listed(name: str, tmp_path: Path) -> None:
 def test_failed_rows_are_told(part: Part, tmp_path: Path) -> None:
     if not part.cases(True):
         pytest.skip("needs the data beside the repository")
-    state = State(tmp_path, "v")
+    state = State(tmp_path, lambda _: "v")
     filled(part, state, failing=True)
     tables, left = tables_of(part, state, quick=True)
     assert left == 0

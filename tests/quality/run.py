@@ -21,7 +21,7 @@ from tests.quality.measuring import Limits, measure_all  # noqa: E402
 from tests.quality.missed import missed_list  # noqa: E402
 from tests.quality.part import Measured, Part  # noqa: E402
 from tests.quality.parts import PARTS  # noqa: E402
-from tests.quality.state import State, code_version  # noqa: E402
+from tests.quality.state import State, versions  # noqa: E402
 from tests.quality.tables import Table, markdown  # noqa: E402
 
 STATE = ROOT / "build" / "benchmarks"
@@ -31,7 +31,7 @@ QUICK_LIMIT_S = 30.0
 def main() -> int:
     """Measure what is left, then write all tables."""
     args = _arguments()
-    state = State(args.state, code_version(), fresh=args.fresh)
+    state = State(args.state, versions(), fresh=args.fresh)
     parts = [PARTS[name] for name in args.only or PARTS]
     wanted = [row for part in parts for case in part.cases(args.quick) for row in part.rows(case)]
     left = [row for row in dict.fromkeys(wanted) if row not in state]
