@@ -11,6 +11,8 @@ import pytest
 
 from syccl.program.msccl_xml import read_xml
 from syccl.program.verify import verify_program
+from syccl.schedule.json_file import read_json
+from syccl.schedule.verify import verify_schedule
 
 FOLDER = Path(__file__).parent.parent / "examples"
 
@@ -41,6 +43,20 @@ def test_transfers_written_by_hand_are_verified_and_lowered() -> None:
     assert [line for line in shown if line.startswith("without its last transfer: ")]
     assert shown[-2].startswith("its program: 0 findings, ")
     assert shown[-1].startswith('<algo name="ring" proto="Simple" nchannels="1" nchunksperloop="4" ngpus="4"')
+
+
+def test_the_mapping_of_eflops_has_one_flow_on_a_link(tmp_path: Path) -> None:
+    made = [tmp_path / "plain.json", tmp_path / "hdrm.json"]
+    shown = output_of("04_bigraph.py", *map(str, made)).splitlines()
+    assert [re.sub(r"[\d.]+ us", "", line) for line in shown] == [
+        "plain: 0 findings, 4 flows on a link, ",
+        "hdrm: 0 findings, 1 flows on a link, ",
+    ]
+    plain_us, hdrm_us = (float(line.split()[-2]) for line in shown)
+    assert hdrm_us < 0.85 * plain_us
+    assert [not verify_schedule(read_json(path.read_text(encoding="utf-8"), source="made")) for path in made] == [
+        True
+    ] * 2
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.name)

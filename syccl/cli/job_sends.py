@@ -46,6 +46,8 @@ def _collective_sends(job: Job, collective: Collective, topology: Topology, file
         return direct_sends(op, size_bytes, len(job.ranks))
     if collective.by == "synth":
         return _synthesized(job, collective, topology)
+    if collective.by in {"halving", "hdrm"}:
+        return _halving(job, collective, topology)
     return _of_file(job, collective, file.parent / collective.by)
 
 
@@ -64,6 +66,29 @@ def _synthesized(job: Job, collective: Collective, topology: Topology) -> Sends:
     options = Options(collective.size_bytes, want_program=False)
     found = synthesize(merged(subset(topology, job.ranks)), op, options)
     return plan_sends(found.schedule, collective.size_bytes)
+
+
+def _halving(job: Job, collective: Collective, topology: Topology) -> Sends:
+    from syccl.baselines.halving import halving_schedule, hdrm_order
+    from syccl.symmetry.dimensions import islands
+    from syccl.topology.damage import subset
+    from syccl.topology.parallel import merged
+    from syccl.traffic.pairs import plan_sends
+
+    if collective.op != "allreduce":
+        msg = f"halving and doubling does allreduce, not {collective.op}"
+        raise InputError(msg)
+    mine = merged(subset(topology, job.ranks))
+    servers = islands(mine)
+    order = hdrm_order(mine, servers) if collective.by == "hdrm" else None
+    if collective.by == "hdrm" and order is None:
+        msg = "by: hdrm needs a BiGraph of powers of two, with no more servers on a switch than switches on a side"
+        raise InputError(msg)
+    found = halving_schedule(mine, servers, order=order)
+    if found is None or sorted(job.ranks) != list(job.ranks):
+        msg = "by: halving takes like servers, as many as a power of two, and ranks in ascending order"
+        raise InputError(msg)
+    return plan_sends(found, collective.size_bytes)
 
 
 def _of_file(job: Job, collective: Collective, path: Path) -> Sends:

@@ -30,7 +30,7 @@ _FIELDS = ("name", "ranks", "gpus", "compute", "flops", "overlap", "arrival", "i
 class Collective:
     """What a job's ranks do together once an iteration.
 
-    ``by`` says whose schedule: ``ring``, ``direct``, ``synth``, or the name of a file.
+    ``by`` says whose schedule: ``ring``, ``direct``, ``halving``, ``hdrm``, ``synth``, or the name of a file.
     """
 
     op: str

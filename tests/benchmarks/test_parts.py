@@ -39,6 +39,26 @@ def synthesis(ratio: float, *, program: bool) -> dict[str, object]:
     }
 
 
+def of_traffic(row: Row, ratio: float) -> object:
+    """A made-up value for a row about many jobs on one fabric."""
+    args = row.args
+    if row.measure == "crux_cases":
+        names = ("paths", "hash", "priority", "intensity", "bssi", "sebf", "compression", "pooled", "balanced")
+        return [dict.fromkeys(names, 1 / ratio)] * args["count"]
+    if row.measure == "hour":
+        counts = {"jobs": 100, "gpus": 2048, "contending": 70, "iterations": 9999}
+        return {**counts, "decide_s": 1.0, "simulate_s": 2.0 * ratio}
+    if row.measure == "diagnosed":
+        missed = round(10 * (ratio - 1))
+        return {kind: {"right": 100 - missed, "nothing": missed} for kind in KINDS}
+    if row.measure == "halving":
+        times = dict.fromkeys(map(str, args["sizes"]), 100.0)
+        names = ("plain", "hdrm", "ring", "bound")
+        return {"gpus": 64, "times_us": dict.fromkeys(names, times), "flows": {"plain": 4, "hdrm": 1}}
+    busy = {**dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}
+    return [{"at_risk": 0.5, "busy": busy, "iterations": {"gpt": 1 / ratio}}] * args["count"]
+
+
 def answer(row: Row, ratio: float = 1.01) -> Result:
     """A made-up result for a row."""
     args = row.args
@@ -52,17 +72,8 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
     elif row.measure == "tuned":
         counts = {"sizes": 3, "served": 3, "schedules": 1, "candidates": 2}
         value = {**counts, "over_best": ratio, "over_bound": ratio, "cpu_s": 1.0}
-    elif row.measure == "crux_cases":
-        names = ("paths", "hash", "priority", "intensity", "bssi", "sebf", "compression", "pooled", "balanced")
-        value = [dict.fromkeys(names, 1 / ratio)] * args["count"]
-    elif row.measure == "hour":
-        counts = {"jobs": 100, "gpus": 2048, "contending": 70, "iterations": 9999}
-        value = {**counts, "decide_s": 1.0, "simulate_s": 2.0 * ratio}
-    elif row.measure == "diagnosed":
-        value = {kind: {"right": 100 - round(10 * (ratio - 1)), "nothing": round(10 * (ratio - 1))} for kind in KINDS}
-    elif row.measure == "mixes":
-        busy = {**dict.fromkeys(POLICIES, 0.6), "crux": 0.6 * ratio}
-        value = [{"at_risk": 0.5, "busy": busy, "iterations": {"gpt": 1 / ratio}}] * args["count"]
+    elif row.measure in {"crux_cases", "hour", "diagnosed", "halving", "mixes"}:
+        value = of_traffic(row, ratio)
     elif row.measure == "calibrated":
         value = [[ratio - 1, True], [1 - ratio, False]]
     elif row.measure == "mutation":

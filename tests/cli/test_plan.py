@@ -132,6 +132,23 @@ def test_jobs_do_not_share_gpus_or_names_and_fit_the_fabric(capsys: Capsys, tmp_
     assert told(JOB, many | {"gpus": "24"}) == ""
 
 
+def test_halving_sends_what_an_allreduce_must(capsys: Capsys, tmp_path: Path) -> None:
+    fabric = tmp_path / "bigraph.yaml"
+    assert run(capsys, "topo", "generate", "bigraph", "--dims", "2x2", "-o", str(fabric)).code == 0
+    for by in ("halving", "hdrm"):
+        job = JOB | {"ranks": "0-63", "collectives": f"[{{op: allreduce, size: 1G, by: {by}}}]"}
+        told = json.loads(run(capsys, "plan", str(write(tmp_path, job)), "--topo", str(fabric), "--json").out)
+        network_s = 2 * 7 / 8 * 2**30 / 8 / 25e9
+        assert told["jobs"][0]["communication_alone_s"] == pytest.approx(network_s)
+    for change, message in (
+        ({"ranks": "0-31"}, "by: hdrm needs a BiGraph of powers of two"),
+        ({"collectives": "[{op: allgather, size: 1G, by: halving}]"}, "does allreduce, not allgather"),
+        ({"ranks": "0-47", "collectives": "[{op: allreduce, size: 1G, by: halving}]"}, "as many as a power of two"),
+    ):
+        path = write(tmp_path, job | change)
+        assert message in run(capsys, "plan", str(path), "--topo", str(fabric)).err
+
+
 def test_levels_are_those_of_a_switch(capsys: Capsys) -> None:
     args = ("plan", str(EXAMPLE), "--topo", "a100x32", "--seconds", "1")
     assert "at most 8 levels" in run(capsys, *args, "--levels", "9").err

@@ -19,6 +19,7 @@ MEASURES = {
     "diagnosed": "diagnosis",
     "command": "command",
     "crux_cases": "crux",
+    "halving": "halving",
     "hour": "mixes",
     "lifted": "lifted",
     "mixes": "mixes",

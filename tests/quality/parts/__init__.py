@@ -7,6 +7,7 @@ from tests.quality.parts import (
     calibration,
     crux,
     diagnosis,
+    eflops,
     every,
     fabrics,
     large,
@@ -41,5 +42,6 @@ PARTS: dict[str, Part] = {
         crux,
         mixes,
         diagnosis,
+        eflops,
     )
 }
