@@ -12,9 +12,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 
+from syccl.simulate.cost import PROTOCOLS as WIRE
 from syccl.simulate.profile import PROFILES, Profile
-from tests.quality.calibration.points import CLUSTERS, PROMISED, msccl_names
+from tests.quality.calibration.points import CLUSTERS, PROMISED, PROTOCOLS, msccl_names
 from tests.quality.calibration.predict import Prediction, loss, predicted
+from tests.quality.calibration.programs import program_named
 
 _NVIDIA = ("launch_s", "LL.thread_block_rate", "LL128.step_s", "Simple.step_s")
 FITTED = {
@@ -24,8 +26,9 @@ FITTED = {
                *(f"{name}.{what}" for name in PROMISED for what in ("thread_block_rate", "step_s", "hop_s"))),
 }  # fmt: skip
 """Values of each profile that are fitted."""
-MOST_BYTES = {"a100": 1 << 28, "h100": 1 << 29, "mi300x": 1 << 22}
-"""Of the rows that are fitted: above, the simulation of LL takes long and says nothing new."""
+MOST_BYTES = {"a100": 1 << 28, "h100": 1 << 29}
+MOST_ITERATIONS = 16
+"""Of the chunk loop of programs in rows that are fitted: more take long to simulate and say nothing new."""
 LEAST_STEP, FIRST_STEP = 0.02, 0.32
 
 
@@ -53,6 +56,14 @@ def names_of(profile: str) -> list[str]:
     return [name for name, cluster in CLUSTERS.items() if cluster.profile == profile and cluster.promised]
 
 
+def most_bytes(profile: str, name: str) -> int:
+    """Return the largest size of the rows that a profile is fitted to, of a cluster or a program."""
+    if profile in MOST_BYTES:
+        return MOST_BYTES[profile]
+    protocol = WIRE[PROTOCOLS[name.split("_")[2]]]
+    return MOST_ITERATIONS * protocol.message_bytes * program_named(name, protocol.name).chunks
+
+
 def fitted(name: str) -> tuple[Profile, float]:
     """Return the profile that fits best, searched from the one that is there, and its loss."""
 
@@ -60,7 +71,7 @@ def fitted(name: str) -> tuple[Profile, float]:
         PROFILES[name] = profile
         found: list[Prediction] = []
         for one in names_of(name):
-            found += predicted(one, most_bytes=MOST_BYTES[name], fitted=True)
+            found += predicted(one, most_bytes=most_bytes(name, one), fitted=True)
         return loss(found)
 
     return _searched(PROFILES[name], FITTED[name], measure)
