@@ -68,7 +68,7 @@ ALL = "all"
     default=0,
     show_default=True,
     metavar="N",
-    help="Seed of hashes, and of the orders that Crux tries.",
+    help="Seed of hashes, of arrivals that are drawn, and of the orders that Crux tries.",
 )
 @deploy_options
 @json_option
@@ -111,7 +111,7 @@ def command(  # noqa: PLR0913  one parameter an option
         msg = "--deploy takes one policy, not all"
         raise InputError(msg)
     topology = degraded(find_topology(topo), without=without, halved=halve)
-    jobs = read_jobs(read_text(file), source=str(file), topology=topology)
+    jobs = read_jobs(read_text(file), source=str(file), topology=topology, seed=seed)
     if policy in {"ecmp", ALL}:
         _check_levels(jobs, usable, file)
     sends = [job_sends(job, topology, file) for job in jobs]

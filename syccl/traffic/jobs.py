@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from syccl.collective.demand import op_named
 from syccl.errors import InputError
@@ -69,8 +71,13 @@ class Job:
     collectives: tuple[Collective, ...]
 
 
-def read_jobs(text: str, *, source: str, topology: Topology) -> tuple[Job, ...]:
+def read_jobs(text: str, *, source: str, topology: Topology, seed: int = 0) -> tuple[Job, ...]:
     """Return the jobs that a YAML text states, each with its ranks of a fabric.
+
+    Parameters
+    ----------
+    seed
+        Of the arrivals that are drawn.
 
     Raises
     ------
@@ -78,7 +85,7 @@ def read_jobs(text: str, *, source: str, topology: Topology) -> tuple[Job, ...]:
         When the text is not such a file; one line that names the file, the job and the field.
     """
     top = Fields(read_mapping(text, source=source), source)
-    top.refuse_others(("gpu_flops", "jobs"))
+    top.refuse_others(("gpu_flops", "arrival_gap", "jobs"))
     gpu_flops = top.get("gpu_flops", _parse_flops, DEFAULT_GPU_FLOPS)
     entries = top.get("jobs", _as_list, None)
     if not entries or len(entries) > MOST_JOBS:
@@ -89,7 +96,16 @@ def read_jobs(text: str, *, source: str, topology: Topology) -> tuple[Job, ...]:
         if names[at] in names[:at]:
             raise each.error("name", "is used twice; names must differ")
     places = _places(fields, topology)
-    return tuple(_job(each, ranks, gpu_flops) for each, ranks in zip(fields, places, strict=True))
+    jobs = tuple(_job(each, ranks, gpu_flops) for each, ranks in zip(fields, places, strict=True))
+    gap_s = top.get("arrival_gap", _parse_time, None)
+    if gap_s is None:
+        return jobs
+    drawn = [at for at, each in enumerate(fields) if "arrival" not in each.values]
+    arrivals_s = np.cumsum(np.random.default_rng(seed).exponential(gap_s, len(drawn))).tolist()
+    if arrivals_s and arrivals_s[-1] > LONGEST_S:
+        raise top.error("arrival_gap", f"puts the last arrival beyond {LONGEST_S:g} s")
+    arrives_s = dict(zip(drawn, arrivals_s, strict=True))
+    return tuple(replace(job, arrival_s=arrives_s.get(at, job.arrival_s)) for at, job in enumerate(jobs))
 
 
 def _job_fields(entry: object, at: int, source: str) -> Fields:
