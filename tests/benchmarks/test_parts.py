@@ -48,6 +48,10 @@ def of_traffic(row: Row, ratio: float) -> object:
     if row.measure == "hour":
         counts = {"jobs": 100, "gpus": 2048, "contending": 70, "iterations": 9999}
         return {**counts, "decide_s": 1.0, "simulate_s": 2.0 * ratio}
+    if row.measure == "planned":
+        counts = {"gpus": 64, "connections": 64, "hit": 2, "moved": 0}
+        names = ("bound_s", "hashed_s", "sprayed_s", "cpu_s", "during_s", "after_s", "after_bound_s")
+        return {**counts, **dict.fromkeys(names, 1.0), "planned_s": max(1.0, ratio - 0.02)}
     if row.measure == "diagnosed":
         missed = round(10 * (ratio - 1))
         return {kind: {"right": 100 - missed, "nothing": missed} for kind in KINDS}
@@ -72,7 +76,7 @@ def answer(row: Row, ratio: float = 1.01) -> Result:
     elif row.measure == "tuned":
         counts = {"sizes": 3, "served": 3, "schedules": 1, "candidates": 2}
         value = {**counts, "over_best": ratio, "over_bound": ratio, "cpu_s": 1.0}
-    elif row.measure in {"crux_cases", "hour", "diagnosed", "halving", "mixes"}:
+    elif row.measure in {"crux_cases", "hour", "planned", "diagnosed", "halving", "mixes"}:
         value = of_traffic(row, ratio)
     elif row.measure == "calibrated":
         value = [[ratio - 1, True], [1 - ratio, False]]

@@ -24,6 +24,7 @@ MEASURES = {
     "lifted": "lifted",
     "mixes": "mixes",
     "mutation": "mutation",
+    "planned": "paths",
     "random": "random_graph",
     "synth": "engine",
     "tuned": "tuned",

@@ -105,7 +105,7 @@ def delay_matrix(
     slow = (middle > SLOW) & (often * 2 > seen) & (often >= np.minimum(persist, cells.windows))
     slow &= (middle - 1) > _DEVIATIONS * _deviation(middle, classes)
     last = window == cells.windows - 1
-    stuck = last & (timings.posted > timings.completed) & (timings.completed >= 0)
+    stuck = last & (timings.posted > 0) & (timings.completed == 0)
     hung = np.zeros(len(cells), dtype=np.bool_)
     hung[cell[stuck]] = True
     return Cells(cells.src, cells.dst, cells.channel, cells.queue_pair, middle, slow, hung, cells.windows)

@@ -39,7 +39,7 @@ class Timings:
     size_bytes, time_us
         Bytes, and microseconds that they took; NaN where nothing was completed.
     posted, completed
-        Messages handed to the NIC, and those of them that were acknowledged; -1 where not stated.
+        Messages handed to the NIC in the window, and those of them that were acknowledged; -1 where not stated.
     """
 
     src: Ints

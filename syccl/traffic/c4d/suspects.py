@@ -22,7 +22,7 @@ _LEAST_SHARE = 0.6
 """Share of the connections through a part that must be slow."""
 _MOST_FAULTS = 64
 
-KINDS = ("tx side", "rx side", "link", "node", "server", "leaf pair", "connection")
+KINDS = ("tx side", "rx side", "node", "link", "server", "leaf pair", "connection")
 
 
 @dataclass(frozen=True)

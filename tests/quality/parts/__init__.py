@@ -14,6 +14,7 @@ from tests.quality.parts import (
     main_job,
     mixes,
     mutations,
+    paths,
     published,
     random_graphs,
     small,
@@ -41,6 +42,7 @@ PARTS: dict[str, Part] = {
         calibration,
         crux,
         mixes,
+        paths,
         diagnosis,
         eflops,
     )
