@@ -115,7 +115,7 @@ def _routed_plans(problem: Problem, pairs: list[tuple[int, int]], count: int) ->
     seconds = problem.bandwidth_s if problem.is_short else problem.bound_s
     for name, allowed in ways.items():
         router = TreeRouter(problem.ground, seconds * problem.chunks(count) / problem.size_bytes, Shape())
-        pieces = route_paths(router, pairs * count, allowed)
+        pieces = route_paths(router, pairs * count, allowed, passes=1 if problem.is_short else 2)
         if all(piece.hops for piece in pieces):
             yield _timed(problem, f"paths over {name}", pieces, count)
 
