@@ -96,6 +96,22 @@ def test_a_pair_of_leaves_and_a_connection_are_no_parts() -> None:
     assert [each.name for each in fault.suspects] == [f"{src} -> {dst}, channel 0, queue pair 0"]
 
 
+@pytest.mark.parametrize(("side", "kind"), [(0, "tx side"), (1, "rx side")])
+def test_a_row_or_column_is_one_side_of_a_rank(side: int, kind: str) -> None:
+    topology, ends = cluster(), ends_of("direct")
+    rates = fair_rates(topology, flat(links_of(topology, ends)))
+    for away, parts in (
+        (True, {"nic"}),
+        (False, {"nic", "nvswitch"}),
+    ):
+        hit = np.array([each[side] == 19 and not (away and each[0] // 8 == each[1] // 8) for each in ends])
+        made = measured(ends, rates / np.where(hit, 2.0, 1.0), noise=0.1, windows=5, seed=4)
+        (fault,) = diagnose(topology, [made]).faults
+        assert {suspect.kind for suspect in fault.suspects} == {kind}
+        assert fault.connections == hit.sum()
+        assert {name for name in ("nic", "nvswitch") if any(name in part for part in fault.parts)} == parts
+
+
 def test_in_a_ring_sender_and_receiver_are_told_apart_by_a_swap() -> None:
     (fault,) = diagnose(cluster(), [timings("ring", ["arc:server1.nic2/rail2"])]).faults
     assert {each.kind for each in fault.suspects} == {"tx side", "rx side"}
@@ -186,6 +202,26 @@ def test_hangs_are_told_apart() -> None:
     assert set(fault.parts) == {"arc:rail2/server1.nic2", "arc:server1.nic2/server1.gpu2"}
 
 
+def test_a_job_on_some_of_the_ranks_is_judged_by_these() -> None:
+    (fault,) = judged(operations(16, 10, late={9: 80.0}))
+    assert fault.parts == ("gpu:server1.gpu1",)
+    (fault,) = judged(operations(16, 4, late={}, lost={2}))
+    assert fault.parts == ("gpu:server0.gpu2",)
+
+
+def test_a_connection_without_a_time_hangs() -> None:
+    rows = [
+        f"{src},{dst},8,{'' if (src, dst) == (8, 16) else 3}"
+        for src in range(0, 64, 8)
+        for dst in range(0, 64, 8)
+        if src != dst
+    ]
+    text = "\n".join(["src,dst,bytes,time_us", *rows])
+    (fault,) = diagnose(cluster(), [read_records(text, source="t.csv", ranks=64)]).faults
+    assert (fault.classified, fault.connections) == ("communication hang", 1)
+    assert "8 -> 16" in fault.suspects[0].name
+
+
 def inspector(ranks: int, count: int, *, straggler: int | None = None, behind: int | None = None) -> str:
     chance = random.Random(3)
     lines = []
@@ -228,7 +264,10 @@ def test_connections_that_share_links_get_fair_rates() -> None:
         ("rank,sequence,start_us,end_us\n0,0,5,4", "t.csv: an operation ends before it starts"),
         ('{"header":{}}', "t.csv:1: no operation of NCCL's inspector"),
         ("{", "t.csv:1: not JSON"),
-        (inspector(8, 1), "t.csv: communicators of 8; one that spans the 64 ranks"),
+        (inspector(8, 1), "t.csv: communicators of 8 ranks; one that spans the 64 ranks"),
+        ("[]", "t.csv: no communicator; one that spans the 64 ranks"),
+        ("src,dst,bytes,time_us\n0,1,8,0", "t.csv: more messages completed than posted, no time for some bytes"),
+        (f"src,dst,bytes,time_us\n{'1' * 200_000},1,8,3", "t.csv:2: not CSV: field larger"),
     ],
 )
 def test_faulty_files_are_one_line(text: str, message: str) -> None:

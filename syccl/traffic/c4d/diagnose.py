@@ -90,7 +90,7 @@ def diagnose(
         msg = f"{len(timings)} files of connections and {len(operations)} of operations; give at most one of each"
         raise InputError(msg)
     faults: list[Fault] = []
-    ranks = judge(operations[0], topology.ranks, persist=persist) if operations else Ranks((), False, (), ())
+    ranks = judge(operations[0], persist=persist) if operations else Ranks((), False, (), ())
     faults += _of_ranks(topology, ranks)
     cells = None
     if timings:

@@ -38,7 +38,7 @@ class Cells:
     slow
         Whether it is slow in most windows, and in as many as asked for.
     hung
-        Whether, in the last window, it has messages that are not acknowledged and none that are.
+        Whether, in the last window, it has something to send and nothing is acknowledged.
     windows
         Number of windows.
     """
@@ -105,7 +105,8 @@ def delay_matrix(
     slow = (middle > SLOW) & (often * 2 > seen) & (often >= np.minimum(persist, cells.windows))
     slow &= (middle - 1) > _DEVIATIONS * _deviation(middle, classes)
     last = window == cells.windows - 1
-    stuck = last & (timings.posted > 0) & (timings.completed == 0)
+    waits = np.where(timings.posted < 0, np.isnan(timings.time_us) & (timings.size_bytes > 0), timings.posted > 0)
+    stuck = last & waits & (timings.completed <= 0)
     hung = np.zeros(len(cells), dtype=np.bool_)
     hung[cell[stuck]] = True
     return Cells(cells.src, cells.dst, cells.channel, cells.queue_pair, middle, slow, hung, cells.windows)

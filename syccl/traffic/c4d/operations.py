@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from syccl.traffic.c4d.records import Floats, Operations
 
@@ -36,25 +37,29 @@ class Ranks:
     late: tuple[tuple[int, float], ...]
 
 
-def judge(operations: Operations, ranks: int, *, persist: int) -> Ranks:
-    """Return what operations say of ranks; ``persist`` is in how many of them a rank must be late."""
-    sequences = np.unique(operations.sequence)
-    shape = (ranks, len(sequences))
+def judge(operations: Operations, *, persist: int) -> Ranks:
+    """Return what operations say of the ranks that are in them; ``persist`` is in how many a rank must be late."""
+    ranks, row = np.unique(operations.rank, return_inverse=True)
+    sequences, column = np.unique(operations.sequence, return_inverse=True)
+    shape = (len(ranks), len(sequences))
     start, end, duration = (np.full(shape, np.nan) for _ in range(3))
-    at = operations.rank, np.searchsorted(sequences, operations.sequence)
+    at = row, column
     start[at], end[at], duration[at] = operations.start_us, operations.end_us, operations.duration_us
-    launched = ~np.isnan(start) if not np.isnan(start).all() else None
-    late = _late(start if launched is not None else -duration, duration, persist)
-    if launched is None:
+
+    def named(which: NDArray[np.bool_]) -> tuple[int, ...]:
+        return tuple(ranks[which].tolist())
+
+    launched = ~np.isnan(start)
+    late = tuple(
+        (int(ranks[which]), lag_us)
+        for which, lag_us in _late(start if launched.any() else -duration, duration, persist)
+    )
+    if not launched.any():
         behind = np.isnan(duration[:, -1])
-        return Ranks((), False, _named(behind & ~behind.all()), late)
-    absent = ~launched[:, -1]
-    stuck = bool(launched[:, -1].all() and np.isnan(end[:, -1]).any())
-    return Ranks(_named(absent), stuck, (), late)
-
-
-def _named(which: np.ndarray) -> tuple[int, ...]:
-    return tuple(np.flatnonzero(which).tolist())
+        return Ranks((), False, named(behind & ~behind.all()), late)
+    last = launched[:, -1]
+    stuck = bool(last.all() and np.isnan(end[:, -1]).any())
+    return Ranks(named(~last & last.any()), stuck, (), late)
 
 
 def _late(begun: Floats, duration: Floats, persist: int) -> tuple[tuple[int, float], ...]:

@@ -37,7 +37,7 @@ class Timings:
     window
         Number of the window of time.
     size_bytes, time_us
-        Bytes, and microseconds that they took; NaN where nothing was completed.
+        Bytes, and microseconds that they took; NaN where they were not completed.
     posted, completed
         Messages handed to the NIC in the window, and those of them that were acknowledged; -1 where not stated.
     """
@@ -83,12 +83,16 @@ def read_records(text: str, *, source: str, ranks: int) -> Timings | Operations:
     if text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return _inspector(text, source, ranks)
     rows = csv.reader(text.lstrip("\ufeff").splitlines())
-    header = [cell.strip() for cell in next(rows, [])]
-    for needed, more in ((_CONNECTION, _CONNECTION_MORE), (_OPERATION, ())):
-        if set(needed) <= set(header):
-            columns = _columns(rows, header, source)
-            _check_header(header, (*needed, *more), source)
-            return _timings(columns, source, ranks) if needed == _CONNECTION else _operations(columns, source, ranks)
+    try:
+        header = [cell.strip() for cell in next(rows, [])]
+        for needed, more in ((_CONNECTION, _CONNECTION_MORE), (_OPERATION, ())):
+            if set(needed) <= set(header):
+                _check_header(header, (*needed, *more), source)
+                columns = _columns(rows, header, source)
+                return (_timings if needed == _CONNECTION else _operations)(columns, source, ranks)
+    except csv.Error as error:
+        msg = f"{source}:{rows.line_num}: not CSV: {error}"
+        raise InputError(msg) from None
     msg = f"{source}:1: header {clipped(','.join(header))} must name {','.join(_CONNECTION)}, or {','.join(_OPERATION)}"
     raise InputError(msg)
 
@@ -162,8 +166,9 @@ def _timings(columns: dict[str, Floats], source: str, ranks: int) -> Timings:
     if (made.src == made.dst).any():
         msg = f"{source}: rank {made.src[made.src == made.dst][0]} sends to itself"
         raise InputError(msg)
-    if (made.completed > made.posted).any() or ((made.size_bytes <= 0) & ~np.isnan(made.time_us)).any():
-        msg = f"{source}: more messages completed than posted, or a time for no bytes"
+    timed = ~np.isnan(made.time_us)
+    if (made.completed > made.posted).any() or (timed & ((made.size_bytes <= 0) | (made.time_us <= 0))).any():
+        msg = f"{source}: more messages completed than posted, no time for some bytes, or a time for no bytes"
         raise InputError(msg)
     return made
 
@@ -198,7 +203,9 @@ def _inspector(text: str, source: str, ranks: int) -> Operations:
         else:
             others.add(size)
     if len(rows) != 1:
-        found = f"{len(rows)} communicators" if rows else f"communicators of {', '.join(map(str, sorted(others)))}"
+        found = f"{len(rows)} communicators" if rows else "no communicator"
+        if others and not rows:
+            found = f"communicators of {', '.join(map(str, sorted(others)))} ranks"
         msg = f"{source}: {found}; one that spans the {ranks} ranks of the topology is needed"
         raise InputError(msg)
     (mine,) = rows.values()

@@ -57,7 +57,7 @@ class Incidence:
     """Which connections go through what can be at fault.
 
     ``suspect`` and ``cell`` list every pair of both, by numbers; ``first`` is where the numbers of each kind begin:
-    directed links, cables, nodes, servers, pairs of leaves, connections.
+    directed links, cables, nodes, servers, pairs of leaves, ranks as senders and as receivers, connections.
     """
 
     topology: Topology
@@ -92,6 +92,8 @@ class Incidence:
         if kind == 4:
             one, other = (names[end] for end in self.tables.leaf_pairs[at])
             return Suspect("leaf pair", f"{one} to {other}")
+        if kind in {5, 6}:
+            return _rank_side(self.topology, at, sends=kind == 5)
         cells = self.cells
         words = f"{cells.src[at]} -> {cells.dst[at]}, channel {cells.channel[at]}, queue pair {cells.queue_pair[at]}"
         return Suspect("connection", words)
@@ -128,6 +130,8 @@ def incidence(topology: Topology, cells: Cells, routes: Routes) -> Incidence:
         (len(topology.nodes), np.append(dst_of[routes.link], start), np.append(routes.cell, everyone)),
         (len(servers), np.append(one[away[0]], other[away[1]]), np.append(away[0], away[1])),
         (len(leaf_pairs), pair.reshape(-1), everyone[leaves]),
+        (topology.ranks, cells.src, everyone),
+        (topology.ranks, cells.dst, everyone),
         (len(cells), everyone, everyone),
     )
     begins = np.concatenate([[0], np.cumsum([count for count, _, _ in entries])[:-1]])
@@ -167,6 +171,15 @@ def _arc(topology: Topology, one: int, other: int) -> Suspect:
     return Suspect(kind, f"{a.name} -> {b.name}", (f"arc:{a.name}/{b.name}",))
 
 
+def _rank_side(topology: Topology, rank: int, *, sends: bool) -> Suspect:
+    """Return all links by which a rank sends, or receives."""
+    gpu = topology.gpus[rank]
+    links = topology.out_links[gpu] if sends else topology.in_links[gpu]
+    arcs = (_arc(topology, *topology.links[i][:2]) for i in links)
+    parts = tuple(dict.fromkeys(part for arc in arcs for part in arc.parts))
+    return Suspect("tx side" if sends else "rx side", f"all of {topology.nodes[gpu].name}", parts)
+
+
 def explain(made: Incidence, bad: NDArray[np.bool_]) -> list[Explained]:
     """Return the fewest things that explain the bad connections, the one that explains most first."""
     suspect, cell, n = made.suspect, made.cell, made.count
@@ -185,7 +198,16 @@ def explain(made: Incidence, bad: NDArray[np.bool_]) -> list[Explained]:
         mine = np.sort(cell[suspect == best])
         ties = np.flatnonzero((score == score[best]) & (total == total[best])).tolist()
         equal = [made.named(at) for at in ties if np.array_equal(np.sort(cell[suspect == at]), mine)]
-        equal.sort(key=lambda each: KINDS.index(each.kind))
-        found.append(Explained(tuple(equal), tuple(mine[bad[mine]].tolist())))
+        narrow = [each for each in equal if not any(_is_within(other, each) for other in equal)]
+        narrow.sort(key=lambda each: KINDS.index(each.kind))
+        found.append(Explained(tuple(narrow), tuple(mine[bad[mine]].tolist())))
         left[mine] = False
     return found
+
+
+def _is_within(one: Suspect, other: Suspect) -> bool:
+    """Return whether one suspect says the same of fewer parts, or of the same in fewer words."""
+    if not one.parts or one == other:
+        return False
+    a, b = set(one.parts), set(other.parts)
+    return a < b or (a == b and len(one.name) < len(other.name))

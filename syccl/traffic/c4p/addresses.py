@@ -29,7 +29,7 @@ def read_addresses(text: str, *, source: str, topology: Topology) -> Addresses:
     """
     names = _ends(topology)
     found: Addresses = {}
-    for line, row in _rows(text.splitlines()):
+    for line, row in _rows(text.splitlines(), source):
         name, address = (row[0].strip(), row[1].strip()) if len(row) == 2 else ("", "")
         try:
             parsed = IPv4Address(address)
@@ -50,9 +50,13 @@ def read_addresses(text: str, *, source: str, topology: Topology) -> Addresses:
     return found
 
 
-def _rows(lines: Iterable[str]) -> list[tuple[int, list[str]]]:
-    rows = enumerate(csv.reader(lines), start=1)
-    return [(line, row) for line, row in rows if row and not row[0].lstrip().startswith("#")]
+def _rows(lines: Iterable[str], source: str) -> list[tuple[int, list[str]]]:
+    rows = csv.reader(lines)
+    try:
+        return [(rows.line_num, row) for row in rows if row and not row[0].lstrip().startswith("#")]
+    except csv.Error as error:
+        msg = f"{source}:{rows.line_num}: not CSV: {error}"
+        raise InputError(msg) from None
 
 
 def _ends(topology: Topology) -> dict[str, None]:

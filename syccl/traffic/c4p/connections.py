@@ -73,11 +73,13 @@ def ways_of(topology: Topology, connections: Sequence[Connection]) -> list[Ways]
         When no route joins a sender and a receiver.
     """
     known: dict[tuple[int, int], Ways] = {}
-    for src, dst in sorted({(each.src, each.dst) for each in connections}, key=lambda pair: (pair[1], pair[0])):
+    jobs = {(each.src, each.dst): each.job for each in connections}
+    for src, dst in sorted(jobs, key=lambda pair: (pair[1], pair[0])):
         layers = route_layers(topology, src, dst)
         if not layers:
             names = [topology.nodes[topology.gpus[rank]].name for rank in (src, dst)]
-            msg = f"no route from rank {src} ({names[0]}) to rank {dst} ({names[1]}) of {topology.name}"
+            pair = f"from rank {src} ({names[0]}) to rank {dst} ({names[1]})"
+            msg = f"job {jobs[src, dst]!r}: no route {pair} of {topology.name}"
             raise InputError(msg)
         routes = _some_routes(topology, layers)
         known[src, dst] = Ways(_same_ports(topology, routes), tuple(map(frozenset, layers)))
