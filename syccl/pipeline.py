@@ -75,7 +75,8 @@ class Options:
 class Synthesis:
     """A verified schedule, its program, and what they are measured against; times in seconds.
 
-    ``bottleneck`` is a link id; ``baselines`` are in microseconds.
+    ``tree_bound_s`` is for plans made of trees, ``route_bound_s`` for those that take the default route between two
+    ranks; None where trees are not priced. ``bottleneck`` is a link id; ``baselines`` are in microseconds.
     """
 
     topology: Topology
@@ -85,6 +86,7 @@ class Synthesis:
     group: Group
     bound: Bound
     tree_bound_s: float | None
+    route_bound_s: float | None
     schedule_time_s: float
     program_time_s: float | None
     bottleneck: int | None
@@ -305,6 +307,7 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
         group=problem.group,
         bound=work.bound,
         tree_bound_s=tree_bound_s,
+        route_bound_s=None if work.pricing is None else work.pricing.dual_bound * _tree_share(problem),
         schedule_time_s=timed.seconds,
         program_time_s=program_time,
         bottleneck=bottleneck,
@@ -317,12 +320,16 @@ def _finish(work: Solved, options: Options, clock: Clock, progress: Callable[[st
 
 def _tree_bound_s(problem: Problem, pricing: Pricing, clock: Clock) -> float:
     """Return the least time of any mix of trees over any routes, seconds."""
-    share = problem.size_bytes if problem.sums_everywhere else problem.size_bytes / problem.quotient.ranks
     proven = proven_bound(problem.op, problem.quotient, pricing.prices)
     if proven < _GOOD_PROOF * pricing.dual_bound and not clock.is_over():
         # Other routes than the default ones are cheaper at these prices: price them too.
         proven = price(problem.op, problem.quotient, any_route=True, clock=clock).dual_bound
-    return proven * share
+    return proven * _tree_share(problem)
+
+
+def _tree_share(problem: Problem) -> float:
+    """Return the bytes that prices of trees are for: the buffer of an allreduce, else a shard."""
+    return problem.size_bytes if problem.sums_everywhere else problem.size_bytes / problem.quotient.ranks
 
 
 def _two_phases(problem: Problem, tree_bound_s: float) -> dict[str, object]:

@@ -106,6 +106,7 @@ def synthesize_matrix(
         group=quotient.group,
         bound=bound,
         tree_bound_s=None,
+        route_bound_s=None,
         schedule_time_s=timed.seconds,
         program_time_s=None if run is None else run.seconds,
         bottleneck=(timed if run is None else run).bottleneck,

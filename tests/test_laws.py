@@ -78,6 +78,7 @@ def test_what_is_made_is_right_and_no_faster_than_the_bound(topology, op: str, s
     assert result.program_time_s is not None
     assert result.program_time_s >= bound
     assert result.schedule_time_s >= (result.tree_bound_s or 0.0) * (1 - 1e-9)
+    assert (result.route_bound_s or 0.0) >= (result.tree_bound_s or 0.0) * (1 - 1e-3)
 
     seconds = schedule_time(explicit, size_bytes=size_bytes).seconds
     assert seconds == pytest.approx(result.schedule_time_s, rel=1e-9, abs=1e-15)

@@ -17,6 +17,7 @@ from syccl.program.replay import replay_findings
 from syccl.program.verify import verify_program
 from syccl.topology import Topology
 from syccl.topology.catalog import load_topology
+from syccl.topology.damage import subset
 from tests.problems import ENGINE_OPS
 from tests.sketch.quotient_cases import gpu_mesh
 from tests.strategies import RATE, cables, gpus, mesh, one_switch, ring, torus, two_servers
@@ -175,3 +176,12 @@ def test_the_busiest_link_is_named() -> None:
     result = made(topology, "allgather", 3 << 16)
     assert result.bottleneck in {2, 3}
     assert topology.link_name(result.bottleneck) in {"gpu1->gpu2", "gpu2->gpu1"}
+
+
+def test_a_second_way_that_no_default_route_takes_counts_for_the_bound_alone() -> None:
+    """Eight GPUs of one server: NVLinks of 200 GB/s, and NICs of 50 GB/s that runtimes use between servers."""
+    topology = subset(load_topology("h800x64"), range(8))
+    result = made(topology, "allgather", LARGE, want_program=False)
+    assert result.tree_bound_s == pytest.approx(LARGE * 7 / 8 / 250e9, rel=1e-3)
+    assert result.route_bound_s == pytest.approx(LARGE * 7 / 8 / 200e9, rel=1e-3)
+    assert result.schedule_time_s <= 1.01 * result.route_bound_s

@@ -28,6 +28,7 @@ class Figures:
     combined_bound_us: float
     window_bound_us: float
     tree_bound_us: float | None
+    route_bound_us: float | None
     schedule_time_us: float
     program_time_us: float | None
     time_us: float
@@ -63,6 +64,7 @@ def figures(synthesis: Synthesis, size_bytes: int) -> Figures:
         combined_bound_us=bound.combined_s * US,
         window_bound_us=bound.window_s * US,
         tree_bound_us=_scaled(synthesis.tree_bound_s),
+        route_bound_us=_scaled(synthesis.route_bound_s),
         schedule_time_us=schedule_us,
         program_time_us=program_us,
         time_us=time_us,

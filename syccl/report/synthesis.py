@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Record = dict[str, object]
 
+_OTHER_ROUTES = 1.005
+"""Above this ratio of the bounds over the default routes and over any routes both are told."""
 _SIZE_MEANS = {
     "allreduce": "the buffer of one rank",
     "allgather": "the receive buffer of one rank",
@@ -183,6 +185,9 @@ def _answer_rows(outcome: Outcome) -> list[tuple[str, str]]:
         rows.append(
             ("tree bound", f"{microseconds(numbers.tree_bound_us)} (of plans made of trees, not of all schedules)")
         )
+        if numbers.route_bound_us is not None and numbers.route_bound_us > _OTHER_ROUTES * numbers.tree_bound_us:
+            detail = "of those that take the route of a runtime between two GPUs, which leaves links idle"
+            rows.append(("route bound", f"{microseconds(numbers.route_bound_us)} ({detail})"))
     return [*rows, ("time/bound", _ratios(numbers)), ("bottleneck", _bottleneck_words(made))]
 
 

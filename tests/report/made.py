@@ -37,6 +37,7 @@ class Synthesis:
     group: Group
     bound: Any
     tree_bound_s: float | None
+    route_bound_s: float | None
     schedule_time_s: float
     program_time_s: float | None
     bottleneck: int | None
@@ -83,6 +84,7 @@ def synthesis(**changes: Any) -> Synthesis:
         "group": trivial_group(topology),
         "bound": Bound(wire_s, 0.7e-6, wire_s + 0.7e-6, Cut((0,), (0,), 25_000_000_000), "shards cross the cable"),
         "tree_bound_s": None,
+        "route_bound_s": None,
         "schedule_time_s": wire_s + 0.7e-6,
         "program_time_s": 1.1 * (wire_s + 0.7e-6),
         "bottleneck": 0,

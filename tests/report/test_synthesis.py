@@ -55,6 +55,11 @@ def test_the_tree_bound_is_not_called_a_bound_on_all_schedules() -> None:
     assert "not of all schedules" in rows(outcome(tree_bound_s=2e-5))["tree bound"]
 
 
+def test_the_bound_over_the_routes_of_a_runtime_is_told_where_it_differs() -> None:
+    assert "route bound" not in rows(outcome(tree_bound_s=2e-5, route_bound_s=2e-5))
+    assert rows(outcome(tree_bound_s=2e-5, route_bound_s=2.5e-5))["route bound"].startswith("25")
+
+
 def test_the_time_is_said_to_be_of_the_program_or_of_the_schedule() -> None:
     alone = outcome(program=None, program_time_s=None)
     assert rows(alone)["predicted time"].endswith(" us (of the schedule, no program was made)")
@@ -70,7 +75,8 @@ def test_a_run_that_hit_the_limit_says_so() -> None:
 def test_the_record_has_the_names_that_scripts_use() -> None:
     names = {
         "topology", "op", "ranks", "size_bytes", "symmetry_order", "chunks", "bound_us", "bandwidth_bound_us",
-        "latency_bound_us", "combined_bound_us", "window_bound_us", "tree_bound_us", "schedule_time_us",
+        "latency_bound_us", "combined_bound_us", "window_bound_us", "tree_bound_us", "route_bound_us",
+        "schedule_time_us",
         "program_time_us", "schedule_ratio", "program_ratio", "algbw_GBps", "busbw_GBps", "bottleneck", "baselines",
         "synthesis_s", "output", "explain", "rank_order", "datatype", "protocol", "hit_time_limit",
     }  # fmt: skip
