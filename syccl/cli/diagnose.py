@@ -61,12 +61,15 @@ def command(  # noqa: PLR0913  one parameter an option
     from syccl.report.synthesis import to_json
     from syccl.topology.catalog import find_topology
     from syccl.topology.damage import degraded
-    from syccl.topology.parallel import merged
-    from syccl.traffic.c4d import Timings, diagnose, read_records
+    from syccl.topology.parallel import joined_ways
+    from syccl.traffic.c4d import Timings, diagnose, read_records, ways_joined
     from syccl.traffic.c4d.paths_file import read_paths
 
     stated = degraded(find_topology(topo), without=without, halved=halve)
-    topology = stated if paths_path is not None else merged(stated)
+    topology, ways = stated, None
+    if paths_path is None:
+        joined = joined_ways(stated)
+        topology, ways = joined.topology, ways_joined(stated, joined)
     paths = None
     if paths_path is not None:
         paths = read_paths(read_text(paths_path), source=str(paths_path), topology=topology)
@@ -78,7 +81,7 @@ def command(  # noqa: PLR0913  one parameter an option
             msg = f"--healthy {healthy}: times of connections are needed, not of operations"
             raise InputError(msg)
         usual = known
-    found = diagnose(topology, records, paths=paths, persist=persist, healthy=usual)
+    found = diagnose(topology, records, paths=paths, persist=persist, healthy=usual, ways=ways)
     if as_json:
         click.echo(to_json(diagnosis_record(topology, found)))
     elif not found.faults:

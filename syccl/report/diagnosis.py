@@ -79,8 +79,8 @@ def diagnosis_lines(topology: Topology, found: Diagnosis, *, hashed: bool) -> li
         Whether parallel ways were taken as one, because paths are not known.
     """
     lines = [f"to tell these apart: {fault.swap}" for fault in found.faults if fault.swap]
-    single = [fault for fault in found.faults if fault.suspects and fault.suspects[0].kind == "connection"]
-    if hashed and single:
+    vague = [fault for fault in found.faults if not fault.parts]
+    if hashed and vague:
         lines.append("paths over parallel switches are not known; --paths (see syccl paths -o) says more")
     parts = leave_out(topology, found)
     if parts:

@@ -85,7 +85,10 @@ def test_known_paths_tell_which_spine(capsys: Capsys, tmp_path: Path) -> None:
     assert [line.split()[0] for line in result.out.splitlines()[:2]] == ["fault", "communication"]
     unknown = run(capsys, "diagnose", str(times), "--topo", str(fabric))
     assert unknown.code == 1
-    assert "--paths (see syccl paths -o) says more" in unknown.out
+    faults = json.loads(run(capsys, "diagnose", str(times), "--topo", str(fabric), "--json").out)["faults"]
+    names = [suspect["name"] for fault in faults for suspect in fault["suspects"]]
+    assert names == ["one of 4 like leaf2 -> spine0"]
+    assert unknown.out.endswith("--paths (see syccl paths -o) says more\n")
 
 
 def test_suspects_that_look_alike_are_listed_with_what_tells_them_apart(capsys: Capsys, tmp_path: Path) -> None:

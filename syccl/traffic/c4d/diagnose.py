@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from syccl.errors import InputError
 from syccl.topology import Topology, routes_from
+from syccl.topology.parallel import Joined
 from syccl.traffic.c4d.matrix import Cells, cells_of, delay_matrix
 from syccl.traffic.c4d.operations import Ranks, judge
 from syccl.traffic.c4d.paths_file import Key
 from syccl.traffic.c4d.records import Operations, Timings
 from syccl.traffic.c4d.routes import flat
-from syccl.traffic.c4d.suspects import Explained, Suspect, explain, incidence
+from syccl.traffic.c4d.suspects import Explained, Suspect, Ways, explain, incidence
 
 PERSIST = 3
 """Windows in which a fault must show."""
@@ -65,6 +67,7 @@ def diagnose(
     paths: Mapping[Key, tuple[int, ...]] | None = None,
     persist: int = PERSIST,
     healthy: Timings | None = None,
+    ways: Ways | None = None,
 ) -> Diagnosis:
     """Return what is at fault.
 
@@ -78,6 +81,8 @@ def diagnose(
         Windows, and operations, in which slowness must show.
     healthy
         Times of the same connections when all was well; None: connections are compared with each other.
+    ways
+        For a topology of joined ways, how many links each stands for (see `ways_joined`).
 
     Raises
     ------
@@ -96,7 +101,7 @@ def diagnose(
     if timings:
         routes = flat(_routes(topology, cells_of(timings[0])[0], paths))
         cells = delay_matrix(topology, timings[0], routes, persist=persist, healthy=healthy)
-        made = incidence(topology, cells, routes)
+        made = incidence(topology, cells, routes, ways or {})
         if not ranks.absent:  # What waits for a rank that never came is not at fault itself.
             for one in explain(made, cells.hung):
                 faults.append(_fault(topology, "communication hang", one, cells))
@@ -106,6 +111,14 @@ def diagnose(
         words = "all ranks launched the last operation, not all completed it; times of connections would say where"
         faults.append(Fault("communication hang", (), 0, words))
     return Diagnosis(tuple(faults), cells)
+
+
+def ways_joined(stated: Topology, joined: Joined) -> Ways:
+    """Return how many links of a cluster each directed link of its joined form stands for, by the ends there."""
+    into = {name: group[0] for group in joined.twins for name in group}
+    at = {node.name: number for number, node in enumerate(joined.topology.nodes)}
+    names = [at[into.get(node.name, node.name)] for node in stated.nodes]
+    return Counter((names[link.src], names[link.dst]) for link in stated.links)
 
 
 def _routes(topology: Topology, cells: Cells, paths: Mapping[Key, tuple[int, ...]] | None) -> list[tuple[int, ...]]:

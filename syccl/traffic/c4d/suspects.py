@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +19,16 @@ _EXPLAINED, _CONTRADICTED = 15.0, 5.0
 150)."""
 _PART, _CONNECTION = 9.0, 12.0
 """Logarithms of odds against a fault of a part, and of one connection alone: these are many more."""
+_AS_LIKELY = 3.0
+"""Difference of these below which two explanations of the same connections are not told apart."""
 _LEAST_SHARE = 0.6
 """Share of the connections through a part that must be slow."""
+_LEAST_OF_EVEN = 0.5
+"""The same of one of several links that a hash uses, over the share that it would have where all are used evenly."""
 _MOST_FAULTS = 64
+
+Ways = Mapping[tuple[int, int], int]
+"""Links that a directed link stands for, by its ends."""
 
 KINDS = ("tx side", "rx side", "node", "link", "server", "leaf pair", "connection")
 
@@ -50,6 +58,8 @@ class _Tables:
     cables: list[tuple[int, int]]
     servers: list[str]
     leaf_pairs: list[tuple[int, int]]
+    ways: list[int]
+    """How many links of the cluster each directed link stands for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +67,8 @@ class Incidence:
     """Which connections go through what can be at fault.
 
     ``suspect`` and ``cell`` list every pair of both, by numbers; ``first`` is where the numbers of each kind begin:
-    directed links, cables, nodes, servers, pairs of leaves, ranks as senders and as receivers, connections.
+    directed links, cables, nodes, servers, pairs of leaves, ranks as senders and as receivers, one of the links
+    that a link stands for, connections.
     """
 
     topology: Topology
@@ -94,6 +105,9 @@ class Incidence:
             return Suspect("leaf pair", f"{one} to {other}")
         if kind in {5, 6}:
             return _rank_side(self.topology, at, sends=kind == 5)
+        if kind == 7:
+            one, other = (names[end] for end in self.tables.arcs[at])
+            return Suspect("link", f"one of {self.tables.ways[at]} like {one} -> {other}")
         cells = self.cells
         words = f"{cells.src[at]} -> {cells.dst[at]}, channel {cells.channel[at]}, queue pair {cells.queue_pair[at]}"
         return Suspect("connection", words)
@@ -107,8 +121,11 @@ class Explained:
     cells: tuple[int, ...]
 
 
-def incidence(topology: Topology, cells: Cells, routes: Routes) -> Incidence:
-    """Return everything that can be at fault on the routes of connections."""
+def incidence(topology: Topology, cells: Cells, routes: Routes, ways: Ways) -> Incidence:
+    """Return everything that can be at fault on the routes of connections.
+
+    ``ways`` says for the ends of directed links how many links each stands for, where these are more than one.
+    """
     ends = [link[:2] for link in topology.links]
     arcs = sorted(set(ends))
     cables = sorted({(min(pair), max(pair)) for pair in arcs})
@@ -123,6 +140,8 @@ def incidence(topology: Topology, cells: Cells, routes: Routes) -> Incidence:
     leaves, first, last = _leaves(topology, dst_of[routes.link], routes)
     between, pair = np.unique(first[leaves] * len(topology.nodes) + last[leaves], return_inverse=True)
     leaf_pairs = [divmod(int(key), len(topology.nodes)) for key in between]
+    counts = [ways.get(pair, 1) for pair in arcs]
+    hashed = np.array(counts)[arc_of[routes.link]] > 1
     away = [everyone[(one != other) & (side > 0)] for side in (one, other)]
     entries = (
         (len(arcs), arc_of[routes.link], routes.cell),
@@ -132,6 +151,7 @@ def incidence(topology: Topology, cells: Cells, routes: Routes) -> Incidence:
         (len(leaf_pairs), pair.reshape(-1), everyone[leaves]),
         (topology.ranks, cells.src, everyone),
         (topology.ranks, cells.dst, everyone),
+        (len(arcs), arc_of[routes.link[hashed]], routes.cell[hashed]),
         (len(cells), everyone, everyone),
     )
     begins = np.concatenate([[0], np.cumsum([count for count, _, _ in entries])[:-1]])
@@ -141,7 +161,7 @@ def incidence(topology: Topology, cells: Cells, routes: Routes) -> Incidence:
         np.concatenate([numbers + begin for (_, numbers, _), begin in zip(entries, begins, strict=True)]),
         np.concatenate([cell for _, _, cell in entries]),
         tuple(begins.tolist()),
-        _Tables(arcs, cables, servers, leaf_pairs),
+        _Tables(arcs, cables, servers, leaf_pairs, counts),
     )
 
 
@@ -186,23 +206,33 @@ def explain(made: Incidence, bad: NDArray[np.bool_]) -> list[Explained]:
     total = np.bincount(suspect, minlength=n)
     all_bad = np.bincount(suspect[bad[cell]], minlength=n)
     prior = np.where(np.arange(n) >= made.first[-1], _CONNECTION, _PART)
-    fits = all_bad >= _LEAST_SHARE * total
+    ways = np.ones(n)
+    ways[made.first[-2] : made.first[-1]] = made.tables.ways
+    gain, contradicted = _EXPLAINED - np.log(ways), np.full(n, _CONTRADICTED)
+    contradicted[ways > 1] = -np.log1p(-1 / ways[ways > 1])
+    fits = all_bad >= np.where(ways > 1, _LEAST_OF_EVEN / ways, _LEAST_SHARE) * total
     left = bad.copy()
     found: list[Explained] = []
     while left.any() and len(found) < _MOST_FAULTS:
         new = np.bincount(suspect[left[cell]], minlength=n)
-        score = np.where(fits, _EXPLAINED * new - _CONTRADICTED * (total - all_bad) - prior, -math.inf)
+        score = np.where(fits, gain * new - contradicted * (total - all_bad) - prior, -math.inf)
         best = int(np.argmax(score))
         if score[best] <= 0:
             break
-        mine = np.sort(cell[suspect == best])
-        ties = np.flatnonzero((score == score[best]) & (total == total[best])).tolist()
-        equal = [made.named(at) for at in ties if np.array_equal(np.sort(cell[suspect == at]), mine)]
+        mine = _left_of(made, best, left)
+        ties = np.flatnonzero((score > score[best] - _AS_LIKELY) & (new == new[best])).tolist()
+        equal = [made.named(at) for at in ties if np.array_equal(_left_of(made, at, left), mine)]
         narrow = [each for each in equal if not any(_is_within(other, each) for other in equal)]
         narrow.sort(key=lambda each: KINDS.index(each.kind))
-        found.append(Explained(tuple(narrow), tuple(mine[bad[mine]].tolist())))
+        found.append(Explained(tuple(narrow), tuple(np.unique(cell[(suspect == best) & bad[cell]]).tolist())))
         left[mine] = False
     return found
+
+
+def _left_of(made: Incidence, at: int, left: NDArray[np.bool_]) -> Ints:
+    """Return the connections through a suspect that are not explained yet."""
+    mine = made.cell[made.suspect == at]
+    return np.unique(mine[left[mine]])
 
 
 def _is_within(one: Suspect, other: Suspect) -> bool:
