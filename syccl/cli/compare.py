@@ -48,7 +48,8 @@ def command(  # noqa: PLR0913  one parameter an option
     """Compare the files A and B, programs in XML or schedules in JSON for the same collective, at several sizes.
 
     Tells times, bus bandwidths, what each needs (channels, thread blocks, steps), and which links carry more. A file
-    that is wrong is not compared: what is wrong is listed, and the exit code is 1.
+    that is wrong is not compared: what is wrong is listed, and the exit code is 1. A schedule of alltoallv is compared
+    at the size that it has.
 
     For example: syccl compare mine.xml theirs.xml --topo a100x32 -b 1M -e 1G -f 4
     """
@@ -65,7 +66,7 @@ def command(  # noqa: PLR0913  one parameter an option
             show_findings(str(file), describe_plan(plan), wrong, as_json=as_json)
             return 1
     timers = _alike(plan_timer(plans[0], topo), plan_timer(plans[1], topo))
-    sizes = sizes_of(timers[0], sweep, datatype)
+    sizes = _own_size(timers) or sizes_of(timers[0], sweep, datatype)
     sides = (
         report.Side(str(a), plans[0], timers[0].times(sizes)),
         report.Side(str(b), plans[1], timers[1].times(sizes)),
@@ -78,6 +79,17 @@ def command(  # noqa: PLR0913  one parameter an option
         show(table)
         click.echo()
     return 0
+
+
+def _own_size(timers: tuple[PlanTimer, ...]) -> tuple[int, ...]:
+    """Return the one size of a schedule whose chunks have sizes of their own, unless the command line states sizes."""
+    from syccl.cli.matrices import is_given
+    from syccl.schedule import Schedule
+
+    if is_given("first", "last"):
+        return ()
+    demands = [timer.plan.demand for timer in timers if isinstance(timer.plan, Schedule)]
+    return tuple(demand.own_size_bytes for demand in demands if demand.is_unequal)[:1]
 
 
 def _alike(a: PlanTimer, b: PlanTimer) -> tuple[PlanTimer, PlanTimer]:

@@ -55,9 +55,10 @@ def command(*, file: Path, target_name: str, as_json: bool) -> int:
         for line in report.findings_lines(found):
             click.echo(line)
         show(report.verdict_table(found))
-        if found.program is not None:
+        selected = report.selection_table(found)
+        if selected.rows:
             click.echo()
-            show(report.selection_table(found))
+            show(selected)
     return 0 if any(found.verdict(target) == "yes" for target in targets) else 1
 
 

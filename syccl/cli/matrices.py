@@ -82,9 +82,10 @@ def asked_matrix(
     return matrix
 
 
-def size_is_given() -> bool:
-    """Return whether ``--size`` stands on the command line."""
-    return click.get_current_context().get_parameter_source("size") is ParameterSource.COMMANDLINE
+def is_given(*parameters: str) -> bool:
+    """Return whether one of these options stands on the command line."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is ParameterSource.COMMANDLINE for name in parameters)
 
 
 def refuse_size(why: str) -> None:
@@ -95,7 +96,7 @@ def refuse_size(why: str) -> None:
     InputError
         When it does.
     """
-    if size_is_given():
+    if is_given("size"):
         msg = f"leave --size out: {why}"
         raise InputError(msg)
 
@@ -122,7 +123,7 @@ def own_size(plan: Program | Schedule, size_bytes: int) -> int:
     """Return the size of a schedule whose chunks have sizes of their own; else the size asked for."""
     from syccl.program import Program
 
-    if isinstance(plan, Program) or not plan.demand.is_unequal or size_is_given():
+    if isinstance(plan, Program) or not plan.demand.is_unequal or is_given("size"):
         return size_bytes
     return plan.demand.own_size_bytes
 

@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913  one parameter an option
     """Predict the time of FILE, a program in XML or a schedule in JSON.
 
     A program is run as a runtime does: thread blocks in sequence, bounded connections, links shared fairly. A schedule
-    is timed with each link serving its transfers in order. A program that is wrong is not run: what is wrong is listed,
+    is timed with each link serving its transfers in order. A file that is wrong is not timed: what is wrong is listed,
     as verify lists it, and the exit code is 1.
 
     With -b or -e a table in the form of nccl-tests shows all sizes of the sweep.
@@ -80,7 +80,7 @@ def command(  # noqa: PLR0913  one parameter an option
     """
     from syccl.cli.files import describe_plan, read_plan
     from syccl.cli.matrices import own_size
-    from syccl.cli.timing import plan_timer
+    from syccl.cli.timing import plan_timer, wrong_in
     from syccl.findings import errors
     from syccl.units import parse_size
 
@@ -94,7 +94,7 @@ def command(  # noqa: PLR0913  one parameter an option
     if matrix_file is not None:
         plan, found, size_bytes = _with_matrix(plan, matrix_file, (matrix_unit, datatype), size_bytes)
     size_bytes = own_size(plan, size_bytes)
-    wrong = errors(found) or _wrong(plan, None if sweep else size_bytes)
+    wrong = errors(found) or wrong_in(plan, size_bytes=None if sweep else size_bytes)
     if wrong:
         show_findings(str(file), what, wrong, as_json=as_json)
         return 1
@@ -135,14 +135,6 @@ def _with_matrix(
         refuse_size("the matrix says how much there is to move")
         size_bytes = matrix.size_bytes
     return plan, found, size_bytes
-
-
-def _wrong(plan: Program | Schedule, size_bytes: int | None) -> tuple[Finding, ...]:
-    """Return the errors of a program; a schedule is timed as it stands."""
-    from syccl.cli.timing import wrong_in
-    from syccl.program import Program
-
-    return wrong_in(plan, size_bytes=size_bytes) if isinstance(plan, Program) else ()
 
 
 def _check_timeline(path: Path, *, force: bool) -> None:

@@ -129,6 +129,7 @@ def plot(*, topology: str, output: Path, schedule: Path | None, size: str, force
 def _load(topology: Topology, path: Path, size: str) -> list[float]:
     """Return the share of the time that a schedule keeps each link busy."""
     from syccl.cli.files import read_plan
+    from syccl.cli.timing import wrong_in
     from syccl.errors import InputError
     from syccl.schedule import Schedule
     from syccl.simulate.schedule_time import schedule_time
@@ -141,6 +142,10 @@ def _load(topology: Topology, path: Path, size: str) -> list[float]:
         raise InputError(msg)
     if topology_hash(plan.topology) != topology_hash(topology):
         msg = f"{path}: a schedule for {plan.topology.name}, which is not the same topology as {topology.name}"
+        raise InputError(msg)
+    wrong = wrong_in(plan)
+    if wrong:
+        msg = f"{path} is wrong, see syccl verify: {wrong[0]}"
         raise InputError(msg)
     timed = schedule_time(plan, size_bytes=parse_size(size))
     return [float(busy / timed.seconds) if timed.seconds else 0.0 for busy in timed.link_busy_s]

@@ -230,7 +230,7 @@ class Demand:
         if self.own_size_bytes != size_bytes:
             msg = (
                 f"the size of this alltoallv is {self.own_size_bytes} bytes, the largest buffer of its matrix, "
-                f"not {size_bytes}"
+                f"not {size_bytes}; leave the size out"
             )
             raise InputError(msg)
         return np.array([part.size_bytes for part in self.parts], dtype=np.float64)

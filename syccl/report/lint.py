@@ -42,19 +42,24 @@ def verdict_table(found: Lint) -> Table:
 def selection_table(found: Lint) -> Table:
     """Return for which sizes each runtime takes the file, by bytes of an element; equal rows are one."""
     rows: dict[tuple[str, str, str], list[str]] = {}
-    for target, chosen, types in _selections(found):
-        sizes = (types, f"multiples of {format_size(chosen.unit_bytes)}{_range(chosen)}", _powers(chosen))
+    for target, chosen, width, types in _selections(found):
+        sizes = (
+            f"{types} ({width}B)",
+            f"multiples of {format_size(chosen.unit_bytes)}{_range(chosen)}",
+            _powers(chosen),
+        )
         rows.setdefault(sizes, []).append(target.name)
     listed = [(", ".join(names), *sizes) for sizes, names in rows.items()]
     return Table(listed, ("runtime", "element type", "selected for", "powers of two from 1KiB to 4GiB"))
 
 
-def _selections(found: Lint) -> Iterator[tuple[Target, Selection, str]]:
-    if found.program is None:
+def _selections(found: Lint) -> Iterator[tuple[Target, Selection, int, str]]:
+    """Yield what each runtime selects; nothing where there is no program, or one without a number of chunks."""
+    if found.program is None or found.program.chunks < 1:
         return
     for target in found.targets:
         for width, types in _types_by_width():
-            yield target, selection(found.program, types[0], target), f"{'/'.join(types)} ({width}B)"
+            yield target, selection(found.program, types[0], target), width, "/".join(types)
 
 
 def _types_by_width() -> list[tuple[int, list[str]]]:
@@ -84,13 +89,13 @@ def record(name: str, found: Lint) -> dict[str, object]:
         "selected": [
             {
                 "target": target.name,
-                "element_bytes": chosen.unit_bytes // max(1, 0 if program is None else program.chunks),
+                "element_bytes": width,
                 "multiple_of_bytes": chosen.unit_bytes,
                 "min_bytes": chosen.min_bytes,
                 "max_bytes": chosen.max_bytes or None,
                 "smallest_power_of_two": chosen.smallest_power_of_two,
             }
-            for target, chosen, _ in _selections(found)
+            for target, chosen, width, _ in _selections(found)
         ],
     }
 

@@ -35,6 +35,15 @@ def test_a_runtime_that_cannot_use_the_file_is_1(capsys: Capsys) -> None:
     assert run(capsys, "lint", "a.xml", "--target", "executor").code == 0
 
 
+@pytest.mark.parametrize("chunks", ["0", "-3"])
+def test_a_file_without_a_number_of_chunks_is_selected_for_no_size(capsys: Capsys, chunks: str) -> None:
+    Path("b.xml").write_text(Path("a.xml").read_text().replace('nchunksperloop="3"', f'nchunksperloop="{chunks}"'))
+    result = run(capsys, "lint", "b.xml")
+    assert (result.code, result.err) == (1, "")
+    assert "multiples of" not in result.out
+    assert json.loads(run(capsys, "lint", "b.xml", "--json").out)["selected"] == []
+
+
 def test_json_has_stable_names(capsys: Capsys) -> None:
     record = json.loads(run(capsys, "lint", "a.xml", "--json").out)
     assert list(record) == ["file", "collective", "ranks", "targets", "findings", "selected"]

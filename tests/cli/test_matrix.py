@@ -152,6 +152,10 @@ def test_the_size_of_a_schedule_of_alltoallv_is_its_own(capsys, folder):
     assert run(capsys, "simulate", "x.json", "--size", str(SIZE)).code == 0
     result = run(capsys, "simulate", "x.json", "--size", "1M")
     assert (result.code, f"is {SIZE} bytes" in result.err) == (3, True)
+    compared = json.loads(run(capsys, "compare", "x.json", "x.json", "--json").out)
+    assert [(row["size_bytes"], row["ratio"]) for row in compared["sizes"]] == [(SIZE, 1.0)]
+    result = run(capsys, "compare", "x.json", "x.json", "-e", "1M")
+    assert (result.code, f"is {SIZE} bytes" in result.err) == (3, True)
 
 
 def test_a_bound_is_proved(capsys, folder):

@@ -16,6 +16,7 @@ from syccl.topology.yaml_file import write_yaml
 from tests.cli.run import run
 from tests.program.programs import two_level_allgather
 from tests.report.made import allgather_program, allgather_schedule
+from tests.schedule.tiny import ring_allreduce as ring_schedule
 from tests.strategies import ring
 
 Capsys = pytest.CaptureFixture[str]
@@ -87,6 +88,21 @@ def test_a_broken_program_is_not_run(capsys: Capsys, old: str, new: str) -> None
     assert "WRONG" in result.out.splitlines()[-1]
     values = json.loads(run(capsys, "simulate", "broken.xml", "--topo", "ring2.yaml", "--json").out)
     assert values["correct"] is False
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [('"order": [0, 1, 2, 3]', '"order": [5, 1, 2, 3]', "order"), ("[1, 2, 0, 1]", "[2, 2, 0, 1]", "")],
+)
+def test_a_wrong_schedule_is_not_timed(capsys: Capsys, old: str, new: str, rule: str) -> None:
+    text = write_json(ring_schedule(3), made_by={})
+    assert old in text
+    Path("wrong.json").write_text(text.replace(old, new))
+    found = run(capsys, "verify", "wrong.json")
+    assert (found.code, f"error[{rule}" in found.out) == (1, True)
+    for sizes in ((), ("-b", "3K", "-e", "6K")):
+        result = run(capsys, "simulate", "wrong.json", *sizes)
+        assert (result.code, result.out, result.err) == (1, found.out, "")
 
 
 def test_a_size_that_runtimes_do_not_take_is_noted(capsys: Capsys) -> None:

@@ -144,6 +144,9 @@ def test_a_picture_shows_the_load_of_a_schedule(capsys: Capsys, folder: Path) ->
     assert run(capsys, "synth", "--topo", "ring.yaml", "--op", "allgather", "-o", "s.json", "--quiet").code == 0
     assert run(capsys, "topo", "plot", "ring.yaml", "--schedule", "s.json", "-o", "x.svg").code == 0
     assert "busy" in (folder / "x.svg").read_text()
+    (folder / "wrong.json").write_text((folder / "s.json").read_text().replace('"reduce": [0', '"reduce": [1'))
+    wrong = run(capsys, "topo", "plot", "ring.yaml", "--schedule", "wrong.json", "-o", "y.svg")
+    assert (wrong.code, "wrong.json is wrong, see syccl verify: error[" in wrong.err) == (3, True)
     other = run(capsys, "topo", "plot", "dgx1-v100", "--schedule", "s.json", "-o", "y.svg")
     assert (other.code, "not the same topology" in other.err) == (3, True)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from syccl.errors import InputError
+from syccl.topology.edge_list import read_edge_list
 from syccl.topology.importers.astra import import_astra, looks_like_astra
 from syccl.topology.importers.draft import Assumed, Imported
 from syccl.topology.importers.nccl_model import import_nccl
@@ -16,6 +18,7 @@ from syccl.topology.importers.smi_model import import_smi
 from syccl.topology.importers.smi_text import looks_like_smi
 from syccl.topology.importers.synthesizers import import_synthesizer, looks_like_synthesizer
 from syccl.topology.importers.tables import import_edges, import_matrix, looks_like_edges, looks_like_matrix
+from syccl.topology.yaml_file import read_yaml
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,21 @@ _REFUSED = (
     ("CACHE COHERANCY", "coherency tables of amd-smi do not say which links there are; paste `rocm-smi --showtopo`"),
 )
 """What some files are that are not read, by a mark in them."""
+_OWN = "a topology of syccl already; give it to --topo as it is"
 
 
 def kind_of(text: str) -> str | None:
     """Return the kind of foreign file that a text is, or None."""
     return next((name for name, importer in _IMPORTERS.items() if importer.looks_like(text)), None)
+
+
+def _is_own(text: str) -> bool:
+    """Return whether a text needs no importer."""
+    for read in (read_edge_list, read_yaml):
+        with contextlib.suppress(InputError):
+            read(text, source="topology")
+            return True
+    return False
 
 
 def import_text(text: str, *, source: str, kind: str | None = None, assumed: Assumed | None = None) -> Imported:
@@ -92,7 +105,7 @@ def import_text(text: str, *, source: str, kind: str | None = None, assumed: Ass
     """
     found = kind or kind_of(text)
     if found is None:
-        known = next((why for mark, why in _REFUSED if mark in text), None)
+        known = _OWN if _is_own(text) else next((why for mark, why in _REFUSED if mark in text), None)
         kinds = ", ".join(f"{name} ({what})" for name, what in KINDS.items())
         msg = f"{source}: {known}" if known else f"{source}: not recognised; --kind is one of {kinds}"
         raise InputError(msg)

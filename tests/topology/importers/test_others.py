@@ -6,6 +6,7 @@ import pytest
 
 from syccl.errors import InputError
 from syccl.topology import Topology
+from syccl.topology.catalog import read_topology
 from syccl.topology.importers import KINDS, Assumed, import_text, kind_of
 
 
@@ -171,3 +172,17 @@ def test_an_unknown_file_names_the_kinds():
     with pytest.raises(InputError, match=r"nccl-xml .*astra.*edges"):
         import_text("hello\n", source="file")
     assert "smi" in KINDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "servers:\n  - count: 1\n    gpus: g0..1\n    switches: s\n"
+        "    links: [{between: [g0..1, s], bandwidth: 10GB/s, latency: 1us}]\n",
+        json.dumps({"gpus": ["a", "b"], "links": [["a", "b", 25, 0.7], ["b", "a", 25, 0.7]]}),
+    ],
+)
+def test_a_topology_of_ours_needs_no_import(text):
+    assert read_topology(text, source="file").ranks > 1
+    with pytest.raises(InputError, match="file: a topology of syccl already"):
+        import_text(text, source="file")
