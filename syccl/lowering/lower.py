@@ -14,6 +14,7 @@ from syccl.errors import GaveUpError
 from syccl.lowering.emit import Form, dependencies, emit, operands, plain_steps
 from syccl.lowering.machine import machine_of
 from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
+from syccl.lowering.wiring import Ends
 from syccl.program import Program, StepType
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
@@ -31,6 +32,9 @@ _STEPS_OF_SUM = 2
 """Steps that receive a chunk and add it, on runtimes that do not do both at once; the first sum may take one more."""
 _ROWS_OF_STEPS = 0.75
 """Rows that a thread block is given in place of its steps, as some wait for several others and take more steps."""
+_FILL, _UNEVEN, _FEW_COPIES = 0.5, 1.25, 4
+"""Share of the whole time that a thread block should be busy where channels follow the load of each connection; the
+ratio of loads and the largest symmetry order for which this is tried."""
 _SHORT_S = 30e-6
 """Below this time more channels are tried: few messages fit into a connection, so waiting for slots counts."""
 _COPY_SHARE = 0.5
@@ -172,19 +176,45 @@ def wirings(
         return _crowded(ends_per_rank // 2, target, needed)
     most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
     if math.ceil(longest) > most:
-        # Only the long connections get more channels than there are blocks for.
-        return (Wiring(most, copy_blocks=copies, most_rows=most_rows),)
+        return (_by_load(ends, (most_rows, most_steps), copies, target),)
     base = 1 << (needed - 1).bit_length()
     if about_s < _SHORT_S:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base)})
     else:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base)})[-_CHANNEL_TRIALS:]
     found = [Wiring(n, copy_blocks=copies) for n in numbers]
+    is_uneven = max(rows.values(), default=0) > _UNEVEN * min(rows.values(), default=0)
+    if is_uneven and (schedule.symmetry is None or schedule.symmetry.group.order <= _FEW_COPIES):
+        row_s = chunk_bytes * protocol.wire_factor / costs.thread_block_rate
+        filled = min(max(1, int(_FILL * about_s / row_s)), most_rows)
+        found.insert(0, _by_load(ends, (filled, most_steps), copies, target))
     loops = chunk_loop(chunk_bytes, protocol).iterations > 1
     mixed = bool(schedule.transfers.reduce.any()) and not bool(schedule.transfers.reduce.all())
     if loops and mixed and 2 * base <= most:
         found.append(Wiring(base, split=True, copy_blocks=copies))
     return tuple(found)
+
+
+def _by_load(ends: Ends, between: tuple[int, int], copies: int, target: Target) -> Wiring:
+    """Return the wiring in which each connection has channels for its own load, as many as there are blocks for.
+
+    Parameters
+    ----------
+    between
+        Least and most rows of a thread block; the least is taken where no number leaves few enough blocks.
+    """
+    sent = Counter(zip(ends.sender, ends.sender_peer, strict=True))
+    received = Counter(zip(ends.receiver, ends.receiver_peer, strict=True))
+
+    def most_blocks(rows: int) -> int:
+        needed: Counter[int] = Counter()
+        for (rank, _), count in (*sent.items(), *received.items()):
+            needed[rank] += -(-count // rows)
+        return max(needed.values(), default=0)
+
+    least, most = between
+    fitting = (rows for rows in range(least, most + 1) if most_blocks(rows) <= target.blocks - copies)
+    return Wiring(1, copy_blocks=copies, most_rows=next(fitting, least))
 
 
 def _crowded(peers: int, target: Target, needed: int) -> tuple[Wiring, ...]:

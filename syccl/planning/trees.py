@@ -121,7 +121,7 @@ def _name(ground: Ground, shape: Shape) -> str:
 def structured_pieces(problem: Problem, ground: Ground, count: int, shape: Shape) -> tuple[Piece, ...]:
     """Return ``count`` pieces (per root, or in all for allreduce) routed on structured trees."""
     scale = problem.group.order * count if problem.sums_everywhere else count
-    router = TreeRouter(ground, problem.unit_s_per_byte * scale, shape)
+    router = TreeRouter(ground, problem.unit_s_per_byte * scale, shape, problem.most_hops)
     if problem.sums_everywhere:
         pieces = route_allreduce(router, count)
         return evenly_sequenced(pieces, problem.quotient) if problem.wants_many_rows else pieces

@@ -51,15 +51,18 @@ class TreeRouter:
     ----------
     unit_bound
         Certified bound in units of pieces: seconds per byte of a piece that the busiest link must spend.
+    most_steps
+        As for `Loads`.
     """
 
     ground: Ground
     unit_bound: float
     shape: Shape
+    most_steps: int | None = None
 
     def __post_init__(self) -> None:
         """Start with nothing placed."""
-        self.loads = Loads(self.ground.quotient, self.unit_bound)
+        self.loads = Loads(self.ground.quotient, self.unit_bound, self.most_steps)
         self.scale = 0.3 / float(self.ground.quotient.capacities.min())
 
     @cached_property

@@ -31,10 +31,13 @@ class Loads:
     ----------
     unit_bound
         Certified bound in units of pieces: seconds per byte of a piece that the busiest link must spend.
+    most_steps
+        Sends and receives that a rank has room for in a program; None where they are not counted.
     """
 
     quotient: Quotient
     unit_bound: float
+    most_steps: int | None = None
     load: Floats = field(init=False)
     use: Floats = field(init=False)
 
@@ -46,6 +49,13 @@ class Loads:
         self.room = q.capacities * self.unit_bound
         self.connection_room = _CONNECTION_SHARE * self.unit_bound
         self.half_load = [np.zeros(len(self.load)), np.zeros(len(self.load))]
+        orbit_of = np.zeros(q.ranks, dtype=np.int64)
+        for number, members in enumerate(q.group.rank_orbits):
+            orbit_of[list(members)] = number
+        self.steps = np.zeros(len(q.group.rank_orbits))
+        self.sender, self.receiver = (
+            ends.ravel() for ends in np.meshgrid(orbit_of[q.representatives], orbit_of, indexing="ij")
+        )
 
     def prices(self, *, inward: bool | None = None) -> Floats:
         """Return the cost of one transfer of every arc class, shape ``(classes,)``.
@@ -59,7 +69,16 @@ class Loads:
             link += np.exp(np.minimum(_STEEPNESS * half, _HALF_LIMIT)) / q.capacities
         busy = np.minimum(_STEEPNESS * (self.use / self.connection_room - 1.0), _MOST_EXPONENT)
         cost: Floats = q.class_sums(link) + np.exp(busy) / _CONNECTION_SHARE
+        if self.most_steps is not None:
+            crowded = self.step_prices()
+            cost += crowded[self.sender] + crowded[self.receiver]
         return cost
+
+    def step_prices(self) -> Floats:
+        """Return the price of a send or receive at a rank of every orbit, shape ``(rank orbits,)``."""
+        most = math.inf if self.most_steps is None else self.most_steps
+        fill = np.minimum(_STEEPNESS * (self.steps / most - 1.0), _MOST_EXPONENT)
+        return np.asarray(np.exp(fill) / _CONNECTION_SHARE)
 
     def link_prices(self) -> Floats:
         """Return the price of a unit of load on each link of every orbit, shape ``(orbits,)``."""
@@ -76,6 +95,8 @@ class Loads:
         """Add (or take out) transfers between ranks; return what that adds to the load of every orbit."""
         kinds = self.quotient.arc_class[sources, targets]
         self.use += sign * np.bincount(kinds, minlength=len(self.use))
+        for ends in (self.sender, self.receiver):
+            self.steps += sign * np.bincount(ends[kinds], minlength=len(self.steps))
         load: Floats = sign * self.quotient.class_loads(kinds)
         self.load += load
         return load
@@ -101,11 +122,19 @@ class Tolls:
         cost = math.exp(busy) / _CONNECTION_SHARE
         for orbit in self.orbits_of(kind):
             cost += self.paid[orbit]
+        if self.loads.most_steps is not None:
+            cost += self._crowded(self.loads.sender[kind]) + self._crowded(self.loads.receiver[kind])
         return cost
+
+    def _crowded(self, orbit: int) -> float:
+        fill = _STEEPNESS * (float(self.loads.steps[orbit]) / (self.loads.most_steps or math.inf) - 1.0)
+        return math.exp(min(fill, _MOST_EXPONENT)) / _CONNECTION_SHARE
 
     def take(self, kind: int, sign: float) -> None:
         """Add (or take out) one transfer of an arc class."""
         self.loads.use[kind] += sign
+        self.loads.steps[self.loads.sender[kind]] += sign
+        self.loads.steps[self.loads.receiver[kind]] += sign
         for orbit in self.orbits_of(kind):
             load = float(self.loads.load[orbit]) + sign * self.weight[orbit]
             self.loads.load[orbit] = load

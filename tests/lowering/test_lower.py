@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from syccl.collective import op_named
 from syccl.lowering.lower import Lowered, Unfit, lower, program_of, wirings
-from syccl.lowering.tasks import Wiring
+from syccl.lowering.tasks import Wiring, ends_of
+from syccl.pipeline import Options, synthesize
 from syccl.program.targets import EXECUTOR
 from syccl.schedule import Schedule
 from syccl.simulate.cost import PROTOCOLS, THREAD_BLOCK_RATE
+from syccl.topology.catalog import load_topology
 from tests.lowering.made import SIZE, counts, lowered
 from tests.schedule.tiny import (
     chain_broadcast,
@@ -136,3 +140,22 @@ def test_the_quotient_is_lowered_as_fast_as_the_whole() -> None:
 
     schedule = rail_allreduce(3, 2)
     assert lowered(schedule).seconds == pytest.approx(lowered(expand(schedule)).seconds, rel=0.05)
+
+
+@pytest.mark.parametrize("blocks", [108, 80])
+def test_connections_of_a_damaged_cluster_have_channels_for_their_own_load(blocks: int) -> None:
+    topology, size_bytes = load_topology("a100x16", without=("nic:server0.nic0",)), 64 << 20
+    made = synthesize(topology, op_named("reducescatter"), Options(size_bytes, want_program=False))
+    target = replace(EXECUTOR, blocks=blocks)
+    wiring = wired(made.schedule, size_bytes=size_bytes, about_s=made.schedule_time_s, target=target)[0]
+    ends = ends_of(made.schedule, wiring)
+    rows = Counter(zip(ends.sender, ends.sender_peer, strict=True))
+    assert max(rows.values()) > 2 * min(rows.values())
+    channels = {end: set[int]() for end in rows}
+    for rank, peer, channel in zip(ends.sender, ends.sender_peer, ends.sender_channel, strict=True):
+        channels[rank, peer].add(channel)
+    assert {end: len(used) for end, used in channels.items()} == {
+        end: -(-count // wiring.most_rows) for end, count in rows.items()
+    }
+    lowered = lower(made.schedule, wiring, SIMPLE, target, size_bytes=size_bytes)
+    assert isinstance(lowered, Lowered) or "thread blocks" not in lowered.limit

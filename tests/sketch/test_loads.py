@@ -16,7 +16,8 @@ from tests.strategies import RATE, symmetric_topologies, topologies
 def test_tolls_are_the_prices_after_the_same_transfers(topology, data) -> None:
     ground = ground_of(topology)
     quotient = ground.quotient
-    one_by_one, together = (Loads(quotient, topology.ranks / RATE) for _ in range(2))
+    most = data.draw(st.none() | st.integers(1, 20), label="most steps")
+    one_by_one, together = (Loads(quotient, topology.ranks / RATE, most) for _ in range(2))
     tolls = Tolls(one_by_one)
     arcs = list(zip(*(ends.tolist() for ends in np.nonzero(ground.routed)), strict=True))
     for arc in data.draw(st.lists(st.sampled_from(arcs), max_size=12)):
@@ -24,10 +25,25 @@ def test_tolls_are_the_prices_after_the_same_transfers(topology, data) -> None:
         together.add([arc[0]], [arc[1]], 1.0)
     assert one_by_one.load == pytest.approx(together.load)
     assert one_by_one.use == pytest.approx(together.use)
+    assert one_by_one.steps == pytest.approx(together.steps)
     prices = together.prices()
     for arc in arcs:
         kind = int(quotient.arc_class[arc])
         assert tolls.of(kind) == pytest.approx(prices[kind])
+
+
+@given(topology=st.one_of(symmetric_topologies(), topologies(max_gpus=6)), data=st.data())
+def test_steps_are_the_sends_and_receives_of_each_rank_under_all_images(topology, data) -> None:
+    ground = ground_of(topology)
+    loads, group = Loads(ground.quotient, 1 / RATE, 3), ground.quotient.group
+    arcs = list(zip(*(ends.tolist() for ends in np.nonzero(ground.routed)), strict=True))
+    chosen = data.draw(st.lists(st.sampled_from(arcs), max_size=12))
+    before = loads.prices()
+    loads.add([src for src, _ in chosen], [dst for _, dst in chosen], 1.0)
+    steps = np.bincount(group.ranks[:, [rank for arc in chosen for rank in arc]].ravel(), minlength=topology.ranks)
+    for number, orbit in enumerate(group.rank_orbits):
+        assert set(steps[list(orbit)].tolist()) == {loads.steps[number]}
+    assert (loads.prices() >= before).all()
 
 
 @given(st.one_of(symmetric_topologies(), topologies(max_gpus=6)), st.booleans(), st.booleans())
