@@ -24,7 +24,7 @@ LATENCY_RULES = 4.0
 _MANY_RANKS = 128
 _LATENCY_MATTERS = 50.0
 _PIECES_WANTED = 8
-ROWS_OF_ROUNDS, ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 132_000, 66_000, 32_000, 30_000
+ROWS_OF_ROUNDS, ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 132_000, 66_000, 33_000, 30_000
 """Hops of the longest plan without much symmetry: of one that uses its trees round after round, of one that is no
 program, of an allreduce that is lowered, and of
 one of which several shapes are lowered, or whose trees are grown rank by rank because some island is no switch."""
