@@ -34,7 +34,7 @@ def finished(lowered: Lowered, protocol: Protocol, *, name: str, size_bytes: int
         When it is wrong.
     """
     program = program_of(lowered, protocol, name=name)
-    require_clean(verify_program(program, size_bytes=size_bytes), "program")
+    require_clean(verify_program(program, size_bytes=size_bytes, target=lowered.target), "program")
     if lowered.schedule.demand.is_unequal:
         return addressed(program, lowered.target, first_bytes=size_bytes, last_bytes=size_bytes)
     # The first runtime sets aside scratch for the largest size that a file allows.

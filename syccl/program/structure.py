@@ -22,7 +22,7 @@ from syccl.program.columns import (
 )
 from syccl.program.ir import Program, RankProgram, StepType, ThreadBlock
 from syccl.program.semantics import buffer_chunks, is_collective, is_split, used_chunks
-from syccl.program.targets import EXECUTOR, MSCCL
+from syccl.program.targets import EXECUTOR, MSCCL, Target
 
 PROTOCOLS: Final = ("Simple", "LL", "LL128")
 MAX_COUNT: Final = EXECUTOR.count
@@ -76,15 +76,19 @@ def header_findings(program: Program) -> Iterator[Finding]:
         yield error("flags", f"maxBytes {program.max_bytes} is below minBytes {program.min_bytes}")
 
 
-def block_findings(program: Program) -> Iterator[Finding]:
-    """Yield what is wrong with ranks and thread blocks: ids, peers, channels, connection ends, limits."""
+def block_findings(program: Program, target: Target | None = None) -> Iterator[Finding]:
+    """Yield what is wrong with ranks and thread blocks: ids, peers, channels, connection ends, limits.
+
+    Without a target, steps that only some runtimes take are a warning.
+    """
+    some, most = MAX_STEPS if target is None else (target.steps, target.steps)
     for rank in program.ranks:
         yield from _rank_findings(program, rank)
         for block in rank.blocks:
             for message in _block_messages(program, rank, block):
                 yield Finding("error", "structure", block_place(rank, block), message)
-            if len(block.steps) > MAX_STEPS[0]:
-                severity = "error" if len(block.steps) > MAX_STEPS[1] else "warning"
+            if len(block.steps) > some:
+                severity = "error" if len(block.steps) > most else "warning"
                 message = (
                     f"{len(block.steps)} steps; msccl-executor-nccl and RCCL take {MAX_STEPS[0]}, msccl {MAX_STEPS[1]}"
                 )

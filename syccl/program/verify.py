@@ -23,12 +23,15 @@ from syccl.program.order import Parts
 from syccl.program.races import Clocks, clocks, races
 from syccl.program.semantics import ROOTED, states_result
 from syccl.program.structure import block_findings, header_findings, step_findings
+from syccl.program.targets import Target
 
 MOST: Final = 8
 """Findings of one rule that are listed one by one."""
 
 
-def verify_program(program: Program, *, size_bytes: int | None = None) -> tuple[Finding, ...]:
+def verify_program(
+    program: Program, *, size_bytes: int | None = None, target: Target | None = None
+) -> tuple[Finding, ...]:
     """Return what is wrong with a program, what limits its use, and what is worth knowing.
 
     Parameters
@@ -38,13 +41,15 @@ def verify_program(program: Program, *, size_bytes: int | None = None) -> tuple[
     size_bytes
         Size of the call in nccl-tests' sense. With it a program that hangs at this size is wrong; without it the
         sizes up to which it runs are a warning.
+    target
+        The runtime that the program is for, if it is for one.
 
     Returns
     -------
     tuple of Finding
         No errors: the program is right for every timing. Of each rule the first few are listed.
     """
-    return tuple(capped(_stages(program, size_bytes), MOST))
+    return tuple(capped(_stages(program, size_bytes, target), MOST))
 
 
 def _blocks(found: list[Finding]) -> bool:
@@ -52,13 +57,13 @@ def _blocks(found: list[Finding]) -> bool:
     return any(finding.rule != "limit" for finding in errors(found))
 
 
-def _stages(program: Program, size_bytes: int | None) -> Iterator[Finding]:
+def _stages(program: Program, size_bytes: int | None, target: Target | None) -> Iterator[Finding]:
     header = list(header_findings(program))
     yield from header
     if _blocks(header):
         return
     table = columns(program)
-    structure = [*block_findings(program), *step_findings(program, table)]
+    structure = [*block_findings(program, target), *step_findings(program, table)]
     yield from structure
     if _blocks(structure):
         return

@@ -201,6 +201,6 @@ def _text(prepared: Prepared, options: Options, ranged: Ranged) -> str:
     limits = ranged.bytes
     made = program_for(prepared, ranged.candidate, options)
     # Messages are most in number at the largest size, so a program that ends there ends at all sizes of its range.
-    require_clean(verify_program(made, size_bytes=limits.max_bytes), "program")
+    require_clean(verify_program(made, size_bytes=limits.max_bytes, target=options.target), "program")
     program = addressed(made, options.target, first_bytes=limits.min_bytes, last_bytes=limits.max_bytes)
     return write_xml(program, options.target)

@@ -12,6 +12,17 @@ from tests.cli.run import run
 from tests.program.programs import ring_allreduce
 
 Capsys = pytest.CaptureFixture[str]
+UNLIKE = {
+    "gpus": ["a", "b", "c"],
+    "links": [
+        ["a", "b", 10, 1],
+        ["b", "a", 10, 1],
+        ["b", "c", 40, 1],
+        ["c", "b", 40, 1],
+        ["c", "a", 25, 1],
+        ["a", "c", 25, 1],
+    ],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +70,18 @@ def test_an_unknown_runtime_and_a_missing_file_are_input_errors(capsys: Capsys) 
     assert (unknown.code, unknown.out) == (3, "")
     assert unknown.err.startswith("error: unknown target 'nccl'; choose one of msccl-executor-nccl")
     assert run(capsys, "lint", "none.xml").code == 3
+
+
+def test_what_is_made_may_have_as_many_steps_as_its_runtime_takes(capsys: Capsys) -> None:
+    Path("unlike.json").write_text(json.dumps(UNLIKE))
+    asked = ("--topo", "unlike.json", "--op", "allreduce", "--target", "msccl", "--no-cache")
+    for made in (
+        ("synth", *asked, "--size", "192M", "-o", "x.xml"),
+        ("tune", *asked, "-b", "192M", "-e", "192M", "-o", "t"),
+    ):
+        result = run(capsys, *made)
+        assert (result.code, result.err) == (0, "")
+    for file in ("x.xml", *map(str, Path("t/msccl-algorithms").glob("*.xml"))):
+        assert max(block.count("<step") for block in Path(file).read_text().split("<tb ")) > 64
+        assert run(capsys, "lint", file, "--target", "msccl").code == 0
+        assert run(capsys, "lint", file, "--target", "rccl").code == 1

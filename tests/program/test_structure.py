@@ -10,6 +10,7 @@ from syccl.findings import SEVERITIES, errors
 from syccl.program.columns import columns
 from syccl.program.ir import Program
 from syccl.program.structure import MAX_CHUNKS, block_findings, header_findings, trailing_nops
+from syccl.program.targets import EXECUTOR, MSCCL
 from syccl.program.verify import verify_program
 from tests.program.programs import allpairs_allreduce, direct_allgather, mutated, with_rank
 from tests.program.test_msccl_xml import programs
@@ -57,6 +58,15 @@ def test_elements_of_a_rank_are_limited() -> None:
     assert "4098 XML elements; the runtime's parser keeps 4095" in [
         finding.message for finding in block_findings(with_rank(program, 0, over))
     ]
+
+
+def test_steps_are_limited_by_the_runtime_that_a_program_is_for() -> None:
+    nop = allpairs_allreduce(3).ranks[0].blocks[2].steps[1]
+    for steps, severities in ((64, ("", "", "")), (65, ("warning", "error", "")), (257, ("error", "error", "error"))):
+        program = mutated(direct_allgather(2), 0, 0, lambda old, steps=steps: [*old, *[nop] * (steps - len(old))])
+        for target, severity in zip((None, EXECUTOR, MSCCL), severities, strict=True):
+            found = [finding.severity for finding in verify_program(program, target=target) if finding.rule == "limit"]
+            assert found == [severity] * bool(severity)
 
 
 def test_peers_of_a_channel_are_limited() -> None:
