@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from syccl.topology.model import Topology
 from syccl.units import LARGEST_RATE
 
+_STRIDE = 0.6180339887498949
+"""Fractional part of the golden ratio: its multiples are spread evenly over 0 to 1."""
+
 
 class Route(NamedTuple):
     """A path between two ranks; every link of it is busy while a transfer passes."""
@@ -142,6 +145,39 @@ def route_layers(topology: Topology, src: int, dst: int) -> tuple[tuple[int, ...
         layers.append(tuple(sorted(layer)))
         nodes = sorted({topology.links[i].dst for i in layer})
     return tuple(layers)
+
+
+def route_of(topology: Topology, links: Sequence[int]) -> Route:
+    """Return links that follow one another as a route."""
+    rates = [topology.links[i].rate for i in links]
+    return Route(tuple(links), min(rates), sum(topology.links[i].latency_ps for i in links))
+
+
+def nth_route(topology: Topology, layers: Sequence[Sequence[int]], at: int) -> Route:
+    """Return one of very many shortest routes: up over the ``at``-th link, then over any; down as it went up.
+
+    Successive numbers use the links of each hop about evenly.
+
+    Parameters
+    ----------
+    layers
+        What `route_layers` returned for the two ends.
+    """
+    node, n = topology.links[layers[0][0]].src, len(layers)
+    links: list[int] = []
+    picked: list[int] = []
+    branched = False
+    for hop, layer in enumerate(layers):
+        onward = [i for i in layer if topology.links[i].src == node]
+        if 2 * (hop + 1) > n:
+            pick = picked[n - hop - 2] if hop < n - 1 else 0
+        else:
+            pick = int(at * _STRIDE % 1.0 * len(onward)) if branched else at
+            branched = branched or len(onward) > 1
+        picked.append(pick % len(onward))
+        links.append(onward[picked[-1]])
+        node = topology.links[links[-1]].dst
+    return route_of(topology, links)
 
 
 def _best_of(topology: Topology, start: int, end: int) -> tuple[int, int]:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from syccl.errors import InputError
 from syccl.topology import Topology
-from syccl.topology.routes import Route, path_set
+from syccl.topology.routes import Route, nth_route, path_set, route_layers
 from syccl.traffic.pairs import Pairs
 
 MOST_ROUTES = 256
-"""Most equal routes that a flow chooses among."""
+"""Most equal routes that a flow chooses among; where there are more, these are spread over all."""
 
 
 class Flow(NamedTuple):
@@ -44,13 +44,23 @@ def flows_of(topology: Topology, ranks: Sequence[int], pairs: Pairs) -> tuple[Fl
     found = []
     for a, b in sorted(pairs, key=lambda pair: (pair[1], pair[0])):
         src, dst = ranks[a], ranks[b]
-        routes = path_set(topology, src, dst, most=MOST_ROUTES)
+        routes = _equal_routes(topology, src, dst)
         if not routes:
             names = [topology.nodes[topology.gpus[rank]].name for rank in (src, dst)]
             msg = f"no route from rank {src} ({names[0]}) to rank {dst} ({names[1]}) of {topology.name}"
             raise InputError(msg)
         found.append(Flow(src, dst, pairs[a, b], routes))
     return tuple(found)
+
+
+def _equal_routes(topology: Topology, src: int, dst: int) -> tuple[Route, ...]:
+    """Return the routes that are as short, wide and quick as the best, or some that are spread over all of them."""
+    routes = path_set(topology, src, dst, most=MOST_ROUTES + 1)
+    if len(routes) <= MOST_ROUTES:
+        return routes
+    layers, best = route_layers(topology, src, dst), routes[0]
+    some = dict.fromkeys(nth_route(topology, layers, at) for at in range(MOST_ROUTES))
+    return tuple(route for route in some if route[1:] == best[1:]) or routes[:MOST_ROUTES]
 
 
 def ecmp_choice(flows: Sequence[Flow], seed: int) -> tuple[int, ...]:

@@ -241,7 +241,7 @@ def _parse_level(value: object) -> int:
 
 
 def _parse_overlap(value: object) -> float:
-    return 0.0 if value in {"0", "0%"} else parse_share(value) / 1000
+    return 0.0 if value in ("0", "0%") else parse_share(value) / 1000
 
 
 def _parse_ranks(value: object, topology: Topology) -> tuple[int, ...]:

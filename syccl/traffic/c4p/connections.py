@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 from syccl.errors import InputError
 from syccl.topology import Kind, Topology
-from syccl.topology.routes import Route, route_layers
+from syccl.topology.routes import Route, nth_route, route_layers, route_of
 from syccl.traffic.pairs import Sends
 
 MOST_ROUTES = 256
 """Most routes that a connection chooses among; where there are more, these are spread over all."""
-
-_STRIDE = 0.6180339887498949
-"""Fractional part of the golden ratio: its multiples are spread evenly over 0 to 1."""
 
 
 class Connection(NamedTuple):
@@ -94,7 +91,7 @@ def _some_routes(topology: Topology, layers: Sequence[Sequence[int]]) -> tuple[R
     """
     routes = _all_routes(topology, layers)
     if len(routes) > MOST_ROUTES:
-        routes = tuple(dict.fromkeys(_route(topology, layers, at) for at in range(MOST_ROUTES)))
+        routes = tuple(dict.fromkeys(nth_route(topology, layers, at) for at in range(MOST_ROUTES)))
     widest = max(_edge_rate(topology, route) for route in routes)
     return tuple(route for route in routes if _edge_rate(topology, route) == widest)
 
@@ -119,31 +116,7 @@ def _all_routes(topology: Topology, layers: Sequence[Sequence[int]]) -> tuple[Ro
             onward.setdefault(topology.links[i].src, []).append(i)
         longer = ((*way, i) for way in ways for i in (onward.get(topology.links[way[-1]].dst, ()) if way else layer))
         ways = list(islice(longer, MOST_ROUTES + 1))
-    return tuple(_as_route(topology, way) for way in ways)
-
-
-def _as_route(topology: Topology, links: Sequence[int]) -> Route:
-    rates = [topology.links[i].rate for i in links]
-    return Route(tuple(links), min(rates), sum(topology.links[i].latency_ps for i in links))
-
-
-def _route(topology: Topology, layers: Sequence[Sequence[int]], at: int) -> Route:
-    """Return one of very many routes: up over the ``at``-th link, then over any; down as it went up."""
-    node, n = topology.links[layers[0][0]].src, len(layers)
-    links: list[int] = []
-    picked: list[int] = []
-    branched = False
-    for hop, layer in enumerate(layers):
-        onward = [i for i in layer if topology.links[i].src == node]
-        if 2 * (hop + 1) > n:
-            pick = picked[n - hop - 2] if hop < n - 1 else 0
-        else:
-            pick = int(at * _STRIDE % 1.0 * len(onward)) if branched else at
-            branched = branched or len(onward) > 1
-        picked.append(pick % len(onward))
-        links.append(onward[picked[-1]])
-        node = topology.links[links[-1]].dst
-    return _as_route(topology, links)
+    return tuple(route_of(topology, way) for way in ways)
 
 
 def _same_ports(topology: Topology, routes: tuple[Route, ...]) -> tuple[Route, ...]:
