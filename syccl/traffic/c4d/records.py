@@ -106,8 +106,9 @@ def _check_header(header: Sequence[str], known: Sequence[str], source: str) -> N
 
 
 def _columns(rows, header: Sequence[str], source: str) -> dict[str, Floats]:  # type: ignore[no-untyped-def]
-    """Return each column as numbers, NaN where a cell is empty."""
+    """Return each column as numbers, NaN where a cell is empty, and the line of each row as ``line``."""
     found: list[list[float]] = []
+    lines: list[int] = []
     for row in rows:
         if not row or row[0].lstrip().startswith("#"):
             continue
@@ -115,12 +116,13 @@ def _columns(rows, header: Sequence[str], source: str) -> dict[str, Floats]:  # 
         if len(row) != len(header) or len(found) >= _MOST_ROWS:
             msg = f"{source}:{line}: {len(row)} cells; the header has {len(header)}, at most {_MOST_ROWS} rows are read"
             raise InputError(msg)
+        lines.append(line)
         found.append([_number(cell, name, f"{source}:{line}") for cell, name in zip(row, header, strict=True)])
     if not found:
         msg = f"{source}: no rows"
         raise InputError(msg)
     table = np.array(found, dtype=np.float64)
-    return {name: table[:, at] for at, name in enumerate(header)}
+    return {name: table[:, at] for at, name in enumerate(header)} | {"line": np.array(lines, dtype=np.float64)}
 
 
 def _number(cell: str, name: str, where: str) -> float:
@@ -143,10 +145,17 @@ def _ints(columns: dict[str, Floats], name: str, default: int) -> Ints:
     return np.where(np.isnan(values), default, values).astype(np.int64)
 
 
-def _check_ranks(values: Ints, name: str, source: str, ranks: int) -> None:
-    if values.max() >= ranks:
-        msg = f"{source}: {name} {values.max()} is out of range; the topology has ranks 0..{ranks - 1}"
+def _refuse(columns: dict[str, Floats], rows: NDArray[np.bool_], source: str, problem: str) -> None:
+    """Raise an error that names the line of the first of some rows, if there is any."""
+    if rows.any():
+        msg = f"{source}:{int(columns['line'][rows.argmax()])}: {problem}"
         raise InputError(msg)
+
+
+def _check_ranks(columns: dict[str, Floats], name: str, source: str, ranks: int) -> None:
+    beyond = columns[name] >= ranks
+    rank = int(columns[name][beyond.argmax()])
+    _refuse(columns, beyond, source, f"{name} {rank} is out of range; the topology has ranks 0..{ranks - 1}")
 
 
 def _timings(columns: dict[str, Floats], source: str, ranks: int) -> Timings:
@@ -161,25 +170,27 @@ def _timings(columns: dict[str, Floats], source: str, ranks: int) -> Timings:
         posted=_ints(columns, "posted", -1),
         completed=_ints(columns, "completed", -1),
     )
-    _check_ranks(made.src, "src", source, ranks)
-    _check_ranks(made.dst, "dst", source, ranks)
-    if (made.src == made.dst).any():
-        msg = f"{source}: rank {made.src[made.src == made.dst][0]} sends to itself"
-        raise InputError(msg)
+    for name in ("src", "dst"):
+        _check_ranks(columns, name, source, ranks)
+    own = made.src == made.dst
+    _refuse(columns, own, source, f"rank {made.src[own.argmax()]} sends to itself")
+    _refuse(columns, made.completed > made.posted, source, "more messages are completed than posted")
     timed = ~np.isnan(made.time_us)
-    if (made.completed > made.posted).any() or (timed & ((made.size_bytes <= 0) | (made.time_us <= 0))).any():
-        msg = f"{source}: more messages completed than posted, no time for some bytes, or a time for no bytes"
-        raise InputError(msg)
+    none = timed & ((made.size_bytes <= 0) | (made.time_us <= 0))
+    _refuse(columns, none, source, "no time for some bytes, or a time for no bytes")
     return made
 
 
 def _operations(columns: dict[str, Floats], source: str, ranks: int) -> Operations:
     start, end = columns["start_us"], columns["end_us"]
-    if (end < start).any() or (np.isnan(start) & ~np.isnan(end)).any():
-        msg = f"{source}: an operation ends before it starts"
-        raise InputError(msg)
+    early = (end < start) | (np.isnan(start) & ~np.isnan(end))
+    _refuse(columns, early, source, "an operation ends before it starts")
+    _check_ranks(columns, "rank", source, ranks)
     made = Operations(_ints(columns, "rank", 0), _ints(columns, "sequence", 0), start, end, end - start)
-    _check_ranks(made.rank, "rank", source, ranks)
+    _, first = np.unique(np.stack([made.rank, made.sequence]), axis=1, return_index=True)
+    again = np.ones(len(start), dtype=np.bool_)
+    again[first] = False
+    _refuse(columns, again, source, "a rank states the same operation twice")
     return made
 
 
