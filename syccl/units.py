@@ -6,6 +6,7 @@ symmetry and bounds compare exact values. Simulated times are ``float`` seconds.
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -18,6 +19,8 @@ LARGEST_LATENCY_PS = 1000 * PS_PER_SECOND
 """Largest latency taken, picoseconds."""
 LARGEST_SIZE = 2**60
 """Largest size taken, bytes."""
+LONGEST_S = 1e8
+"""Longest time taken, seconds; about three years."""
 
 _LONGEST_NUMBER = 40
 _LONGEST_SHOWN = 60
@@ -49,6 +52,8 @@ _RATES = {
 }
 _RATES |= {unit.replace("/s", "ps"): factor for unit, factor in _RATES.items() if unit.endswith("B/s")}
 _TIMES_PS = {"s": 10**12, "ms": 10**9, "us": 10**6, "µs": 10**6, "ns": 10**3, "ps": 1}
+_TIMES_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_TIME = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?) *(us|ms|s|min|h)")
 RATE_UNITS = tuple(_RATES)
 """Units that a bandwidth may carry."""
 LATENCY_UNITS = tuple(_TIMES_PS)
@@ -125,6 +130,22 @@ def parse_latency(text: object) -> int:
         msg = f"latency {text!r} is {side}; write for example 0.7us"
         raise InputError(msg)
     return round(latency)
+
+
+def parse_time(text: object) -> float:
+    """Return the seconds that a time such as ``1.5s``, ``300ms`` or ``2h`` states.
+
+    Raises
+    ------
+    InputError
+        When it is no time, or longer than ``LONGEST_S``.
+    """
+    match = _TIME.fullmatch(text) if isinstance(text, str) else None
+    seconds = float(match[1]) * _TIMES_S[match[2]] if match else math.inf
+    if seconds > LONGEST_S:
+        msg = f"{clipped(text)} is no time from 0 s to {LONGEST_S:g} s; write for example 1.5s, 300ms or 2h"
+        raise InputError(msg)
+    return seconds
 
 
 def parse_size(text: str) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -103,6 +104,18 @@ def finite(ctx: click.Context, param: click.Parameter, value: float | None) -> f
     return value
 
 
+class Seconds(click.FloatRange):
+    """A time with its unit, or a number of seconds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        from syccl.units import parse_time
+
+        with contextlib.suppress(InputError):
+            return float(super().convert(parse_time(value), param, ctx))
+        return float(super().convert(value, param, ctx))
+
+
 def search_options(at_limit: str) -> Callable[[Command], Command]:
     """Return what adds ``--jobs``, ``--time-limit``, ``--cache`` and ``--no-cache``; ``at_limit`` says what is kept."""
     jobs = click.option(
@@ -115,10 +128,10 @@ def search_options(at_limit: str) -> Callable[[Command], Command]:
     )
     limit = click.option(
         "--time-limit",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Seconds(min=0, min_open=True),
         callback=finite,
-        metavar="SECONDS",
-        help=f"Stop the search about then; {at_limit}.",
+        metavar="TIME",
+        help=f"Stop the search after about so long, such as 30s or 2min; {at_limit}.",
     )
     return lambda command: jobs(limit(cache_options(command)))
 

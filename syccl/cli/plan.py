@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from syccl.cli.common import damage_options, finite, json_option, topo_option
+from syccl.cli.common import Seconds, damage_options, finite, json_option, topo_option
 from syccl.cli.deploying import deploy_options, read_deployment
 from syccl.errors import InputError
 
@@ -46,12 +46,12 @@ ALL = "all"
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True),
     callback=finite,
     default=DEFAULT_SECONDS,
     show_default=True,
-    metavar="S",
-    help="Time that is simulated.",
+    metavar="TIME",
+    help="Time that is simulated, such as 10min or a number of seconds.",
 )
 @click.option(
     "--policy",

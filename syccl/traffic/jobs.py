@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, replace
 
@@ -12,17 +11,13 @@ from syccl.collective.demand import op_named
 from syccl.errors import InputError
 from syccl.topology import Topology
 from syccl.traffic.jobs_yaml import Fields, read_mapping
-from syccl.units import clipped, parse_share, parse_size
+from syccl.units import LONGEST_S, clipped, parse_share, parse_size, parse_time
 
 DEFAULT_GPU_FLOPS = 1.25e14
 """FLOP/s that a GPU sustains unless the file says otherwise: 40 % of the 312e12 of an A100's data sheet (BF16)."""
 MOST_JOBS = 10_000
 MOST_ITERATIONS = 10**9
-LONGEST_S = 1e8
-"""Longest time taken, seconds; about three years."""
 
-_TIMES_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_TIME = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?) *(us|ms|s|min|h)")
 _FLOPS = re.compile(r"[0-9]{1,24}(?:\.[0-9]{1,12})?(?:[eE]\+?[0-9]{1,2})?")
 _RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 _FIELDS = ("name", "ranks", "gpus", "compute", "flops", "overlap", "arrival", "iterations", "level", "collectives")
@@ -97,7 +92,7 @@ def read_jobs(text: str, *, source: str, topology: Topology, seed: int = 0) -> t
             raise each.error("name", "is used twice; names must differ")
     places = _places(fields, topology)
     jobs = tuple(_job(each, ranks, gpu_flops) for each, ranks in zip(fields, places, strict=True))
-    gap_s = top.get("arrival_gap", _parse_time, None)
+    gap_s = top.get("arrival_gap", parse_time, None)
     if gap_s is None:
         return jobs
     drawn = [at for at, each in enumerate(fields) if "arrival" not in each.values]
@@ -153,7 +148,7 @@ def _places(jobs: list[Fields], topology: Topology) -> list[tuple[int, ...]]:
 
 
 def _job(fields: Fields, ranks: tuple[int, ...], gpu_flops: float) -> Job:
-    compute = fields.get("compute", _parse_time, None)
+    compute = fields.get("compute", parse_time, None)
     flops = fields.get("flops", _parse_flops, None)
     if compute is None and flops is None:
         raise fields.error("compute", "state the seconds of an iteration, or its flops")
@@ -168,7 +163,7 @@ def _job(fields: Fields, ranks: tuple[int, ...], gpu_flops: float) -> Job:
         compute_s=compute,
         flops=compute * len(ranks) * gpu_flops if flops is None else flops,
         overlap=fields.get("overlap", _parse_overlap, 0.0),
-        arrival_s=fields.get("arrival", _parse_time, 0.0),
+        arrival_s=fields.get("arrival", parse_time, 0.0),
         iterations=fields.get("iterations", _parse_count, None),
         level=fields.get("level", _parse_level, None),
         collectives=_collectives(fields),
@@ -205,15 +200,6 @@ def _parse_text(value: object) -> str:
         msg = f"{clipped(value)} is no text"
         raise InputError(msg)
     return value
-
-
-def _parse_time(value: object) -> float:
-    match = _TIME.fullmatch(value) if isinstance(value, str) else None
-    seconds = float(match[1]) * _TIMES_S[match[2]] if match else math.inf
-    if seconds > LONGEST_S:
-        msg = f"{clipped(value)} is no time from 0 s to {LONGEST_S:g} s; write for example 1.5s, 300ms or 2h"
-        raise InputError(msg)
-    return seconds
 
 
 def _parse_flops(value: object) -> float:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from syccl.topology import Topology
 from syccl.topology.model import Kind, Link, Node
-from syccl.traffic.jobs import DEFAULT_GPU_FLOPS, LONGEST_S
+from syccl.traffic.jobs import DEFAULT_GPU_FLOPS
 from syccl.traffic.lingjun import GPUS_OF_HOST, Moment, Place, Trace, parameters_of
+from syccl.units import LONGEST_S
 
 NICS, NIC_RATE, NVLINK_RATE = 4, 25 * 10**9, 300 * 10**9
 SPINES, CORES_OF_SPINE = 8, 4

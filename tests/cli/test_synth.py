@@ -189,6 +189,15 @@ def test_a_time_limit_is_a_positive_number(capsys: Capsys, pipeline: Pipeline, l
     assert synth(capsys, "--time-limit", limit).code == 2
 
 
+def test_a_time_limit_may_state_its_unit(capsys: Capsys, pipeline: Pipeline) -> None:
+    for text, seconds in (("1.5", 1.5), ("1.5s", 1.5), ("300ms", 0.3), ("2min", 120.0)):
+        assert synth(capsys, "--time-limit", text, "--force").code == 0
+        assert pipeline.calls[-1][2].time_limit_s == pytest.approx(seconds)
+    refused = synth(capsys, "--time-limit", "2days")
+    assert refused.code == 2
+    assert "2days" in refused.err
+
+
 def test_an_error_in_the_pipeline_leaves_no_file(capsys: Capsys, pipeline: Pipeline, tmp_path: Path) -> None:
     pipeline.error = GaveUpError("no schedule within 1 s")
     assert synth(capsys) == (5, "", "error: no schedule within 1 s\n")
