@@ -12,7 +12,8 @@ from syccl.baselines.lanes import Laned
 from syccl.candidates import BASELINE, Candidate, Lowering, why_program, why_schedule
 from syccl.clock import Clock
 from syccl.errors import GaveUpError
-from syccl.lowering.lower import Lowered, Unfit, lower, lowerings
+from syccl.lowering.lower import lower, lowerings
+from syccl.lowering.lowered import Lowered, Unfit
 from syccl.planning import Plan, Problem
 from syccl.program.targets import Target
 from syccl.schedule import Schedule

@@ -14,7 +14,7 @@ from syccl.collective.datatypes import element_bytes
 from syccl.contest import Rules, best_lowering
 from syccl.errors import GaveUpError, InfeasibleError
 from syccl.lowering.finish import finished, program_name, require_clean
-from syccl.lowering.lower import Lowered
+from syccl.lowering.lowered import Lowered
 from syccl.pipeline import Options, Synthesis
 from syccl.planning.grain import Grain, program_grain, schedule_grain
 from syccl.planning.matrix import MatrixPlan, matrix_plans, matrix_schedule

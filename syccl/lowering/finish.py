@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from syccl.collective import Op
 from syccl.errors import InternalError
 from syccl.findings import Finding
-from syccl.lowering.lower import Lowered, program_of
+from syccl.lowering.lower import program_of
+from syccl.lowering.lowered import Lowered
 from syccl.program import Program
 from syccl.program.selection import addressed
 from syccl.program.verify import verify_program

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from syccl.collective import ALL
 from syccl.errors import GaveUpError
 from syccl.lowering.emit import Form, dependencies, emit, operands, plain_steps
+from syccl.lowering.lowered import Lowered, Unfit
 from syccl.lowering.machine import machine_of
+from syccl.lowering.merge import merged
 from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
 from syccl.lowering.wiring import Ends
 from syccl.program import Program, StepType
@@ -35,38 +37,12 @@ _ROWS_OF_STEPS = 0.75
 _FILL, _UNEVEN, _FEW_COPIES = 0.5, 1.25, 4
 """Share of the whole time that a thread block should be busy where channels follow the load of each connection; the
 ratio of loads and the largest symmetry order for which this is tried."""
+_RUN = 8
+"""Rows that a channel is given in a row where steps cost time, so that more of them travel in one step."""
 _SHORT_S = 30e-6
 """Below this time more channels are tried: few messages fit into a connection, so waiting for slots counts."""
 _COPY_SHARE = 0.5
 """Local copies should take no more than this share of the whole time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Lowered:
-    """A schedule with the wiring, tasks and recorded order of its program.
-
-    Parameters
-    ----------
-    seconds
-        Simulated time of the program, chunk loop included.
-    target
-        The runtime that it is for.
-    """
-
-    schedule: Schedule
-    wiring: Wiring
-    tasks: tuple[Task, ...]
-    run: DryRun
-    seconds: float
-    target: Target
-
-
-@dataclass(frozen=True)
-class Unfit:
-    """Why a schedule with one wiring is no program for a runtime: which limit it breaks, or that it deadlocks."""
-
-    limit: str
-    is_stuck: bool = False
 
 
 _STUCK = Unfit("deadlock in the dry run", is_stuck=True)
@@ -93,7 +69,10 @@ def lower(
         return unfit
     loop = chunk_loop(size_bytes / schedule.demand.buffer_chunks, protocol)
     done = run_static(recorded(machine, run), iterations=loop.iterations)
-    return _STUCK if done.stuck else Lowered(schedule, wiring, tasks, run, done.seconds, target)
+    if done.stuck:
+        return _STUCK
+    plain = Lowered(schedule, wiring, tasks, run, done.seconds, target)
+    return merged(plain, protocol, size_bytes=size_bytes)
 
 
 def lowerings(
@@ -188,6 +167,8 @@ def wirings(
         row_s = chunk_bytes * protocol.wire_factor / costs.thread_block_rate
         filled = min(max(1, int(_FILL * about_s / row_s)), most_rows)
         found.insert(0, _by_load(ends, (filled, most_steps), copies, target))
+    if costs.charges_steps:
+        found.append(Wiring(numbers[-1], copy_blocks=copies, run=_RUN))
     loops = chunk_loop(chunk_bytes, protocol).iterations > 1
     mixed = bool(schedule.transfers.reduce.any()) and not bool(schedule.transfers.reduce.all())
     if loops and mixed and 2 * base <= most:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from syccl.collective import ALL, Demand
-from syccl.lowering.layout import input_offset, output_offset
+from syccl.lowering.layout import Places, input_offset, output_offset
 from syccl.lowering.wiring import Block as Block
 from syccl.lowering.wiring import Ends as Ends
 from syccl.lowering.wiring import Wiring as Wiring
@@ -65,7 +65,7 @@ class _Version(NamedTuple):
 
 class _Planner:
     def __init__(self, schedule: Schedule, wiring: Wiring) -> None:
-        self.wiring, self.demand = wiring, schedule.demand
+        self.wiring, self.demand, self.places = wiring, schedule.demand, Places(schedule)
         self.counts = schedule.demand.counts.tolist()
         self.stage = schedule.transfers.stage.tolist()
         self.reduce = schedule.transfers.reduce.tolist()
@@ -251,11 +251,26 @@ class _Planner:
         total = sum(self.counts[chunk] for chunk in own)
         run = min(MAX_COUNT, -(-total // self.wiring.copy_blocks))
         copies: list[Task] = []
-        for source, target, length in _runs(demand, own, run):
+        for src, dst, length in self._copied(rank, own, run):
             block = Block(rank, -1, -1, 0, len(copies) % self.wiring.copy_blocks)
-            src, dst = Slot(Buffer.INPUT, source), Slot(Buffer.OUTPUT, target)
             copies.append(Task(StepType.COPY, block, src, dst, (), cnt=length))
         return copies
+
+    def _copied(self, rank: int, own: list[int], longest: int) -> list[tuple[Slot, Slot, int]]:
+        """Return source, target and length of runs of chunks that are consecutive in both, on every image of a rank."""
+        runs: list[tuple[Slot, Slot, int]] = []
+        for chunk in own:
+            for i in range(self.counts[chunk]):
+                source = Slot(Buffer.INPUT, input_offset(self.demand, chunk) + i)
+                target = Slot(Buffer.OUTPUT, output_offset(self.demand, chunk) + i)
+                first, other, length = runs[-1] if runs else (source, target, longest)
+                consecutive = (source.offset - first.offset, target.offset - other.offset) == (length, length)
+                pairs = ((first, source), (other, target))
+                if length < longest and consecutive and all(self.places.stay_apart(rank, *pair) for pair in pairs):
+                    runs[-1] = (first, other, length + 1)
+                else:
+                    runs.append((source, target, 1))
+        return runs
 
 
 def _receive_type(reduces: bool, stored: bool, *, forwards: bool) -> StepType:
@@ -265,24 +280,6 @@ def _receive_type(reduces: bool, stored: bool, *, forwards: bool) -> StepType:
     if not reduces:
         return StepType.RECV_COPY_SEND
     return StepType.RECV_REDUCE_COPY_SEND if stored else StepType.RECV_REDUCE_SEND
-
-
-def _runs(demand: Demand, own: list[int], longest: int) -> list[tuple[int, int, int]]:
-    """Return (input offset, output offset, length) of the runs of chunks that are consecutive in both buffers."""
-    counts = demand.counts
-    places = [
-        (input_offset(demand, chunk) + i, output_offset(demand, chunk) + i)
-        for chunk in own
-        for i in range(int(counts[chunk]))
-    ]
-    runs: list[tuple[int, int, int]] = []
-    for source, target in places:
-        first, other, length = runs[-1] if runs else (0, 0, longest)
-        if length < longest and (source - first, target - other) == (length, length):
-            runs[-1] = (first, other, length + 1)
-        else:
-            runs.append((source, target, 1))
-    return runs
 
 
 def wants(demand: Demand, rank: int, chunk: int) -> bool:

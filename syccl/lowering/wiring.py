@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from syccl.schedule import Schedule
 
+_TURNS = 2
+"""Runs of rows that every channel of a connection gets at least, so that their work is even."""
+
 
 class Block(NamedTuple):
     """Who a thread block is: a representative rank, its peers (-1: none), a channel, a serial for local blocks."""
@@ -46,6 +49,9 @@ class Wiring:
     lanes
         Channel of every chunk, for rings and trees that keep to their own channel: chunks of equal lane must stay
         together under every symmetry of the schedule. Empty: rows are dealt over ``channels``.
+    run
+        Rows of a connection that one channel gets before the next one does, where it has many: chunks that lie beside
+        each other can then travel in one step.
     """
 
     channels: int = 2
@@ -56,6 +62,7 @@ class Wiring:
     paired: bool = False
     groups: int = 1
     lanes: tuple[int, ...] = ()
+    run: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,21 +112,23 @@ def ends_of(schedule: Schedule, wiring: Wiring) -> Ends:
 def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: Sequence[int]) -> list[int]:
     """Deal the rows of each connection over the channels in order; fused chains need one channel per chunk."""
     number = {c: i for i, c in enumerate(sorted(set(orbit)))}
+    halves = [wiring.split and not reduce for reduce in schedule.transfers.reduce.tolist()]
+    connections = list(zip(ends[0], ends[1], halves, strict=True))
     seen: dict[tuple[int, int, bool], int] = defaultdict(int)
     rows = Counter(zip(ends[0], ends[1], strict=True)) if wiring.most_rows else Counter()
+    dealt = Counter(connections)
     group = _groups(ends, wiring.groups)
     channel = []
-    for row, reduce in enumerate(schedule.transfers.reduce.tolist()):
-        half = wiring.split and not reduce
+    for row, connection in enumerate(connections):
         if wiring.fuse:
             turn = number[orbit[row]]
         else:
-            key = (ends[0][row], ends[1][row], half)
-            turn = seen[key]
-            seen[key] += 1
-        needed = -(-rows[ends[0][row], ends[1][row]] // max(1, wiring.most_rows))
-        first = group[ends[0][row], ends[1][row]] * wiring.channels
-        channel.append(first + turn % max(wiring.channels, needed) + (wiring.channels if half else 0))
+            run = min(wiring.run, dealt[connection] // (_TURNS * wiring.channels))
+            turn = seen[connection] // max(1, run)
+            seen[connection] += 1
+        needed = -(-rows[connection[:2]] // max(1, wiring.most_rows))
+        first = group[connection[:2]] * wiring.channels
+        channel.append(first + turn % max(wiring.channels, needed) + (wiring.channels if connection[2] else 0))
     return channel
 
 

@@ -10,7 +10,8 @@ from syccl.clock import Clock
 from syccl.collective.datatypes import element_bytes
 from syccl.errors import FindingsError, GaveUpError
 from syccl.lowering.finish import program_name
-from syccl.lowering.lower import Lowered, program_of
+from syccl.lowering.lower import program_of
+from syccl.lowering.lowered import Lowered
 from syccl.pipeline import Options, solve
 from syccl.prepare import Prepared
 from syccl.program import Program

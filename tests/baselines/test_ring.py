@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from syccl.baselines.lanes import lane_wiring
 from syccl.baselines.ring import ring_schedule
 from syccl.collective import OPS, busbw_factor
-from syccl.lowering.lower import Lowered, lower, program_of
+from syccl.lowering.lower import lower, program_of
+from syccl.lowering.lowered import Lowered
 from syccl.program.targets import EXECUTOR
 from syccl.program.verify import verify_program
 from syccl.schedule import expand

@@ -7,7 +7,8 @@ from syccl.baselines.lanes import copies_of, lane_wiring
 from syccl.baselines.ring import ring_lanes, ring_schedule
 from syccl.baselines.rings import find_rings
 from syccl.collective import OPS, busbw_factor
-from syccl.lowering.lower import Lowered, lower
+from syccl.lowering.lower import lower
+from syccl.lowering.lowered import Lowered
 from syccl.lowering.machine import machine_of
 from syccl.lowering.tasks import plan_tasks
 from syccl.program.targets import EXECUTOR

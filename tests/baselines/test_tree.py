@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from syccl.baselines.lanes import lane_wiring
 from syccl.baselines.tree import binary_tree, second_tree, tree_lanes, tree_schedule
 from syccl.collective import OPS
-from syccl.lowering.lower import Lowered, lower, program_of
+from syccl.lowering.lower import lower, program_of
+from syccl.lowering.lowered import Lowered
 from syccl.program.targets import EXECUTOR
 from syccl.program.verify import verify_program
 from syccl.schedule import expand

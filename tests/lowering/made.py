@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from syccl.lowering.lower import Lowered, lower, program_of
+from syccl.lowering.lower import lower, program_of
+from syccl.lowering.lowered import Lowered
 from syccl.lowering.tasks import Wiring
 from syccl.program import Program
 from syccl.program.replay import replay_findings

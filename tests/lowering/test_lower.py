@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from syccl.collective import op_named
-from syccl.lowering.lower import Lowered, Unfit, lower, program_of, wirings
+from syccl.lowering.lower import lower, program_of, wirings
+from syccl.lowering.lowered import Lowered, Unfit
 from syccl.lowering.tasks import Wiring, ends_of
 from syccl.pipeline import Options, synthesize
 from syccl.program.targets import EXECUTOR

@@ -18,7 +18,8 @@ from syccl.baselines.ring import ring_lanes
 from syccl.baselines.rings import Rings, find_rings
 from syccl.baselines.tree import tree_lanes
 from syccl.collective import Demand, Op, op_named
-from syccl.lowering.lower import Lowered, lower, wirings
+from syccl.lowering.lower import lower, wirings
+from syccl.lowering.lowered import Lowered
 from syccl.program.targets import EXECUTOR
 from syccl.report.figures import US
 from syccl.schedule import Schedule
