@@ -75,17 +75,19 @@ def _chunks_of_sums(op: Op, pieces: Sequence[Piece], quotient: Quotient) -> tupl
     group = quotient.group
     first = quotient.representatives[0]
     product = group.mover[group.ranks[:, group.ranks[:, first]]]
-    actions: dict[tuple[int, ...], NDArray[np.int32]] = {}
-    chunk, images, total = [], [], 0
-    for piece in pieces:
-        kept = _kept(group, piece)
-        if kept not in actions:
-            least = product[:, list(kept)].min(axis=1)
-            _, first_of, coset = np.unique(least, return_index=True, return_inverse=True)
-            actions[kept] = coset.reshape(-1)[product[:, first_of]].astype(np.int32)
-        chunk.append(total)
-        images.append(total + actions[kept])
-        total += actions[kept].shape[1]
+    alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for i, piece in enumerate(pieces):
+        alike[_kept(group, piece)].append(i)
+    chunk, images, total = [0] * len(pieces), [], 0
+    for kept, members in alike.items():
+        least = product[:, list(kept)].min(axis=1)
+        _, first_of, coset = np.unique(least, return_index=True, return_inverse=True)
+        action = coset.reshape(-1)[product[:, first_of]].astype(np.int32)
+        for k, i in enumerate(members):
+            chunk[i] = total + k
+        beside = action[:, :, None] * len(members) + np.arange(len(members), dtype=np.int32)
+        images.append(total + beside.reshape(group.order, -1))
+        total += action.shape[1] * len(members)
     return Demand(op, quotient.ranks, total), chunk, np.concatenate(images, axis=1).astype(np.int32)
 
 
