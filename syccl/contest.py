@@ -14,6 +14,7 @@ from syccl.clock import Clock
 from syccl.errors import GaveUpError
 from syccl.lowering.lower import lower, lowerings
 from syccl.lowering.lowered import Lowered, Unfit
+from syccl.lowering.wiring import Wiring
 from syccl.planning import Plan, Problem
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
@@ -28,9 +29,9 @@ _CLOSE_ENOUGH = 1.01
 _LOWERED = 3
 _LOWERED_FOR_LATENCY = 8
 """Plans that are lowered; more where schedules say little about programs: at sizes where latency counts."""
-_HOPS_LOWERED, _LONG = 24_000, 12_000
-"""With so many hops lowered no further plan is; of plans longer than the second one wiring that fits is enough. Both
-keep the seconds down where there is no symmetry."""
+_WORK_LOWERED, _LONG, _WAYS_OF_LONG = 1_000_000, 12_000, 2
+"""With so many hops times ranks lowered no further plan is; of plans of more hops than the second so many wirings that
+fit are enough. Both keep the seconds down where there is no symmetry."""
 _TIMED = 3
 """Plans whose schedules are made and timed where no program is wanted."""
 _FAR = 1.02
@@ -114,8 +115,8 @@ def best_program(problem: Problem, found: Sequence[Plan], rules: Rules, progress
         tried[id(plan)] = candidate
         if lowered is not None:
             fitting.append((plan, lowered))
-            long_enough = sum(_hops(plan) for plan, _ in fitting) >= _HOPS_LOWERED
-            if rules.clock.is_over() or len(fitting) >= rounds or long_enough:
+            work = problem.quotient.ranks * sum(_hops(plan) for plan, _ in fitting)
+            if rules.clock.is_over() or len(fitting) >= rounds or work >= _WORK_LOWERED:
                 break
     if not fitting:
         broken = next((way.limit for one in tried.values() for way in one.lowerings if way.limit), _TOO_LONG)
@@ -142,7 +143,7 @@ def stand_in(
     for name, laned in baselines:
         schedule, chunks = laned.schedule, laned.schedule.demand.chunks
         seconds = schedule_time(schedule, size_bytes=problem.size_bytes).seconds
-        low, ways = best_lowering(schedule, rules, size_bytes=problem.size_bytes, about_s=seconds, only_one=False)
+        low, ways = best_lowering(schedule, rules, size_bytes=problem.size_bytes, about_s=seconds)
         if low is not None:
             fitting.append((problem.elements % chunks != 0, low.seconds, len(tried), low))
         tried.append(Candidate(BASELINE, name, laned.lanes, chunks, schedule_s=seconds, lowerings=ways))
@@ -242,14 +243,14 @@ def _scheduled(problem: Problem, plan: Plan) -> Schedule:
 def _lowerings(problem: Problem, rules: Rules, plan: Plan) -> tuple[Lowered | None, Candidate]:
     """Return the fastest program of a plan within the limits of the runtime, and all that was tried."""
     schedule = _scheduled(problem, plan)
-    only_one = _hops(plan) > _LONG
-    best, tried = best_lowering(schedule, rules, size_bytes=problem.size_bytes, about_s=plan.seconds, only_one=only_one)
+    ways = _WAYS_OF_LONG if _hops(plan) > _LONG else None
+    best, tried = best_lowering(schedule, rules, size_bytes=problem.size_bytes, about_s=plan.seconds, ways=ways)
     exact = schedule_time(schedule, size_bytes=problem.size_bytes).seconds
     return best, replace(_candidate(problem, plan), schedule_s=exact, lowerings=tried)
 
 
 def best_lowering(
-    schedule: Schedule, rules: Rules, *, size_bytes: int, about_s: float, only_one: bool
+    schedule: Schedule, rules: Rules, *, size_bytes: int, about_s: float, ways: int | None = None
 ) -> tuple[Lowered | None, tuple[Lowering, ...]]:
     """Return the fastest program of a schedule within the limits of the runtime, and all that was tried.
 
@@ -257,24 +258,35 @@ def best_lowering(
     ----------
     about_s
         Estimate of the whole time in seconds.
-    only_one
-        Whether the first wiring that fits is enough.
+    ways
+        How many wirings that fit are enough; None to try all.
     """
     best: Lowered | None = None
+    fitting = 0
     tried: list[Lowering] = []
     target = rules.target
     for wiring, lowered in lowerings(schedule, rules.protocol, target, size_bytes=size_bytes, about_s=about_s):
-        channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
-        channels += ", shared blocks" if wiring.paired else ""
+        channels = _channel_words(wiring)
         if isinstance(lowered, Unfit):
             tried.append(Lowering(channels, None, lowered.limit))
             continue
         tried.append(Lowering(channels, lowered.seconds, None))
+        fitting += 1
         if best is None or lowered.seconds < best.seconds:
             best = lowered
-        if best is not None and (only_one or rules.clock.is_over()):
+        if fitting == ways or rules.clock.is_over():
             break
     return best, tuple(tried)
+
+
+def _channel_words(wiring: Wiring) -> str:
+    """Return in words how connections are laid on channels, and what is special about it."""
+    if wiring.own:
+        counts = [count for *_, count in wiring.own]
+        channels = f"{min(counts)} to {max(counts)}"
+    else:
+        channels = f"{wiring.channels}+{wiring.channels}" if wiring.split else str(wiring.channels)
+    return channels + ", shared blocks" * wiring.paired + ", urgent first" * wiring.urgent
 
 
 def _left_out(problem: Problem, plan: Plan) -> Candidate:

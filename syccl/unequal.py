@@ -150,7 +150,9 @@ def _lowered(quotient: Quotient, matrix: Matrix, plans: Sequence[MatrixPlan], ru
     for plan in plans:
         schedule = matrix_schedule(quotient, matrix, plan)
         long = len(plan.pieces) > _ONE_WIRING
-        low, ways = best_lowering(schedule, rules, size_bytes=matrix.size_bytes, about_s=plan.seconds, only_one=long)
+        low, ways = best_lowering(
+            schedule, rules, size_bytes=matrix.size_bytes, about_s=plan.seconds, ways=1 if long else None
+        )
         tried.append((plan, ways))
         faster = best is None or best.lowered is None or (low is not None and low.seconds < best.lowered.seconds)
         if low is not None and faster:

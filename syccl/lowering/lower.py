@@ -11,12 +11,12 @@ import numpy as np
 
 from syccl.collective import ALL
 from syccl.errors import GaveUpError
+from syccl.lowering.channels import divided, shared_seconds, work_of
 from syccl.lowering.emit import Form, dependencies, emit, operands, plain_steps
 from syccl.lowering.lowered import Lowered, Unfit
-from syccl.lowering.machine import machine_of
+from syccl.lowering.machine import machine_of, remaining_s
 from syccl.lowering.merge import merged
 from syccl.lowering.tasks import Block, Task, Wiring, ends_of, plan_tasks
-from syccl.lowering.wiring import Ends
 from syccl.program import Program, StepType
 from syccl.program.targets import Target
 from syccl.schedule import Schedule
@@ -34,9 +34,11 @@ _STEPS_OF_SUM = 2
 """Steps that receive a chunk and add it, on runtimes that do not do both at once; the first sum may take one more."""
 _ROWS_OF_STEPS = 0.75
 """Rows that a thread block is given in place of its steps, as some wait for several others and take more steps."""
-_FILL, _UNEVEN, _FEW_COPIES = 0.5, 1.25, 4
-"""Share of the whole time that a thread block should be busy where channels follow the load of each connection; the
-ratio of loads and the largest symmetry order for which this is tried."""
+_FILLS = (0.4, 0.5, 0.6, 0.8, 1.0)
+"""Shares of the whole time that a thread block may be busy where channels follow the work of each connection: the first
+that leaves few enough blocks is taken."""
+_FEW_COPIES = 4
+"""Largest symmetry order for which more is tried: its ranks are unlike, so that a good order is harder to find."""
 _RUN = 8
 """Rows that a channel is given in a row where steps cost time, so that more of them travel in one step."""
 _SHORT_S = 30e-6
@@ -61,14 +63,15 @@ def lower(
     if unfit:
         return unfit
     machine = machine_of(schedule, tasks, protocol, size_bytes=size_bytes)
-    run = dry_run(machine)
+    run = dry_run(replace(machine, priority=remaining_s(machine)) if wiring.urgent else machine)
     if run.stuck:
         return _STUCK
     unfit = _first_broken(_step_counts(schedule, tasks, run, target), target)
     if unfit:
         return unfit
     loop = chunk_loop(size_bytes / schedule.demand.buffer_chunks, protocol)
-    done = run_static(recorded(machine, run), iterations=loop.iterations)
+    # A dry run takes as long as its repetition.
+    done = run if loop.iterations == 1 else run_static(recorded(machine, run), iterations=loop.iterations)
     if done.stuck:
         return _STUCK
     plain = Lowered(schedule, wiring, tasks, run, done.seconds, target)
@@ -134,39 +137,43 @@ def wirings(
     plain = Wiring(1)
     ends = ends_of(schedule, plain)
     chunk_bytes = size_bytes / schedule.demand.buffer_chunks
-    rows = Counter(zip(ends.sender, ends.sender_peer, strict=True))
-    chunks: Counter[tuple[int, int]] = Counter()
-    for sender, peer, chunk in zip(ends.sender, ends.sender_peer, ends.sender_chunk, strict=True):
-        chunks[sender, peer] += int(schedule.demand.counts[chunk])
-    busiest = max(chunks.values(), default=0) * chunk_bytes * protocol.wire_factor
+    work = work_of(schedule, ends)
+    busiest = max(work.chunks.values(), default=0) * chunk_bytes * protocol.wire_factor
     most_steps = target.steps // (1 if _sums_at_once(schedule, target) else _STEPS_OF_SUM)
-    longest = max(rows.values(), default=0) / most_steps
+    longest = max(work.rows.values(), default=0) / most_steps
     most_rows = round(most_steps * _ROWS_OF_STEPS)
     costs = costs_of(schedule.topology, protocol)
     needed = math.ceil(max(1.0, longest, _SPARE * busiest / max(about_s * costs.thread_block_rate, 1.0)))
-    own = _copied_bytes(schedule, chunk_bytes)
-    copies = max(1, math.ceil(own / max(_COPY_SHARE * about_s * costs.local_rate, 1.0)))
-    ends_per_rank = 2 * max(Counter(rank for rank, _ in rows).values(), default=0)
+    copied = _copied_bytes(schedule, chunk_bytes)
+    copies = max(1, math.ceil(copied / max(_COPY_SHARE * about_s * costs.local_rate, 1.0)))
+    ends_per_rank = 2 * max(Counter(rank for rank, _ in work.rows).values(), default=0)
     copies = min(copies, max(1, target.blocks - ends_per_rank))
     if ends_per_rank + copies > target.blocks:
         if schedule.demand.counts.max(initial=1) > 1:
             # Steps of many chunks travel as several messages, which blocks with two ends could wait for in a circle.
             return (plain,)
         return _crowded(ends_per_rank // 2, target, needed)
-    most = max(1, (target.blocks - copies) // max(1, ends_per_rank))
+    room = target.blocks - copies
+    most = max(1, room // max(1, ends_per_rank))
+    rows = range(most_rows, most_steps + 1)
+    by_rows = Wiring(1, copy_blocks=copies, own=divided(work, work.rows, rows, most_rows=most_steps, room=room))
+    few_copies = schedule.symmetry is None or schedule.symmetry.group.order <= _FEW_COPIES
+    follow: list[Wiring] = []
+    if few_copies and work.is_uneven:
+        load = shared_seconds(schedule, ends, work, costs)
+        limits = [fill * about_s / (chunk_bytes * protocol.wire_factor) for fill in _FILLS]
+        shares = divided(work, load, limits, most_rows=most_rows, room=room)
+        follow = [replace(by_rows, own=shares, urgent=True), replace(by_rows, urgent=True)]
     if math.ceil(longest) > most:
-        return (_by_load(ends, (most_rows, most_steps), copies, target),)
+        return (*follow, by_rows)
     base = 1 << (needed - 1).bit_length()
     if about_s < _SHORT_S:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base)})
     else:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base)})[-_CHANNEL_TRIALS:]
-    found = [Wiring(n, copy_blocks=copies) for n in numbers]
-    is_uneven = max(rows.values(), default=0) > _UNEVEN * min(rows.values(), default=0)
-    if is_uneven and (schedule.symmetry is None or schedule.symmetry.group.order <= _FEW_COPIES):
-        row_s = chunk_bytes * protocol.wire_factor / costs.thread_block_rate
-        filled = min(max(1, int(_FILL * about_s / row_s)), most_rows)
-        found.insert(0, _by_load(ends, (filled, most_steps), copies, target))
+    found = [*follow, *(Wiring(n, copy_blocks=copies) for n in numbers)]
+    if few_copies:
+        found.append(replace(found[-1], urgent=True))
     if costs.charges_steps:
         found.append(Wiring(numbers[-1], copy_blocks=copies, run=_RUN))
     loops = chunk_loop(chunk_bytes, protocol).iterations > 1
@@ -174,28 +181,6 @@ def wirings(
     if loops and mixed and 2 * base <= most:
         found.append(Wiring(base, split=True, copy_blocks=copies))
     return tuple(found)
-
-
-def _by_load(ends: Ends, between: tuple[int, int], copies: int, target: Target) -> Wiring:
-    """Return the wiring in which each connection has channels for its own load, as many as there are blocks for.
-
-    Parameters
-    ----------
-    between
-        Least and most rows of a thread block; the least is taken where no number leaves few enough blocks.
-    """
-    sent = Counter(zip(ends.sender, ends.sender_peer, strict=True))
-    received = Counter(zip(ends.receiver, ends.receiver_peer, strict=True))
-
-    def most_blocks(rows: int) -> int:
-        needed: Counter[int] = Counter()
-        for (rank, _), count in (*sent.items(), *received.items()):
-            needed[rank] += -(-count // rows)
-        return max(needed.values(), default=0)
-
-    least, most = between
-    fitting = (rows for rows in range(least, most + 1) if most_blocks(rows) <= target.blocks - copies)
-    return Wiring(1, copy_blocks=copies, most_rows=next(fitting, least))
 
 
 def _crowded(peers: int, target: Target, needed: int) -> tuple[Wiring, ...]:
@@ -225,9 +210,10 @@ _Count = tuple[str, int, int]
 
 
 def _counts(schedule: Schedule, tasks: Sequence[Task], target: Target) -> tuple[_Count, ...]:
-    """Return what a program has of each thing that a runtime limits, as far as its order does not matter."""
+    """Return what a program has of each thing that a runtime limits, at least where that depends on its order."""
     blocks = {task.block for task in tasks}
     per_rank = Counter(block.rank for block in blocks)
+    elements = per_rank + Counter(task.block.rank for task in tasks)
     ends = Counter((block.rank, block.channel, "send") for block in blocks if block.send >= 0)
     ends += Counter((block.rank, block.channel, "receive") for block in blocks if block.recv >= 0)
     return (
@@ -235,6 +221,7 @@ def _counts(schedule: Schedule, tasks: Sequence[Task], target: Target) -> tuple[
         ("thread blocks", max(per_rank.values(), default=0), target.blocks),
         ("peers on a channel", max(ends.values(), default=0), target.peers),
         ("steps in a thread block", max(Counter(task.block for task in tasks).values(), default=0), target.steps),
+        ("XML elements", 1 + schedule.demand.ranks + max(elements.values(), default=0), target.nodes),
         ("chunks", schedule.demand.buffer_chunks, target.chunks),
         ("chunks in a step", max((task.cnt for task in tasks), default=0), target.count),
     )

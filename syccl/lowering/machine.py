@@ -31,7 +31,7 @@ def machine_of(
     blocks = {block: i for i, block in enumerate(sorted({task.block for task in tasks}))}
     connections: dict[tuple[int, int, int, bool], int] = {}
     costs = costs_of(schedule.topology, protocol)
-    capacities, routes = _flow_routes(schedule, costs)
+    capacities, routes = flow_routes(schedule, costs)
     order = schedule.transfers.order.tolist()
     route_of_row = schedule.transfers.route.tolist()
     sends, receives, route, incoming, connection_of_row = [], [], [], [], {}
@@ -66,6 +66,42 @@ def machine_of(
     )
 
 
+def remaining_s(machine: Machine) -> list[float]:
+    """Return for each task how long it and the longest chain of what waits for it take at least, seconds.
+
+    Rounded to picoseconds, so that tasks that are alike come out alike.
+    """
+    count = len(machine.block)
+    before = [list(tasks) for tasks in machine.prerequisites]
+    for task, sender in enumerate(machine.incoming):
+        if sender >= 0:
+            before[task].append(sender)
+    followers = [0] * count
+    for tasks in before:
+        for task in tasks:
+            followers[task] += 1
+    ready = [task for task in range(count) if not followers[task]]
+    chain = [0.0] * count
+    for task in ready:
+        chain[task] += _least_s(machine, task)
+        for earlier in before[task]:
+            chain[earlier] = max(chain[earlier], chain[task])
+            followers[earlier] -= 1
+            if not followers[earlier]:
+                ready.append(earlier)
+    return [round(seconds, 12) for seconds in chain]
+
+
+def _least_s(machine: Machine, task: int) -> float:
+    """Return what a task takes when nothing else is going on, seconds."""
+    size, overhead = machine.size[task], machine.overheads[task] if machine.overheads else 0.0
+    local_s = size / machine.thread_block_rate
+    if machine.route[task] < 0:
+        return overhead + local_s
+    uses, latency_s = machine.routes[machine.route[task]]
+    return overhead + latency_s + max(local_s, *(size * weight / machine.capacities[link] for link, weight in uses))
+
+
 def _waits(task: Task, tasks: Sequence[Task]) -> bool:
     """Return whether a task waits for one of another block."""
     return any(tasks[before].block != task.block for before in task.after)
@@ -80,7 +116,7 @@ def _priority(task: Task, order: Sequence[int]) -> float:
     return -float(order[row]) if row >= 0 else 0.0
 
 
-def _flow_routes(schedule: Schedule, costs: Costs) -> tuple[list[float], list[FlowRoute]]:
+def flow_routes(schedule: Schedule, costs: Costs) -> tuple[list[float], list[FlowRoute]]:
     """Return the capacity of every link orbit and each route's uses of them."""
     is_network = network_links(schedule.topology)
     links = len(schedule.topology.links)

@@ -23,6 +23,9 @@ from syccl.simulate.engine import run_static
 from syccl.simulate.machine import DryRun, recorded
 from syccl.simulate.profile import costs_of
 
+_WORTH = 0.005
+"""Share of the messages that must become fewer."""
+
 
 def merged(lowered: Lowered, protocol: Protocol, *, size_bytes: int) -> Lowered:
     """Return the program with fewer steps, or the same one where there are none to save or it would be slower.
@@ -43,7 +46,7 @@ def merged(lowered: Lowered, protocol: Protocol, *, size_bytes: int) -> Lowered:
     for chunk_s in (0.0, slice_s):
         clocks = _Clocks(tasks, messages, lowered.run, (chunk_s, costs.step_s))
         runs = _runs(follows, clocks, most)
-        if not runs:
+        if sum(len(run) - 1 for run in runs) < _WORTH * len(messages):
             continue
         joined, run = _joined(tasks, messages, lowered.run, runs)
         machine = machine_of(lowered.schedule, joined, protocol, size_bytes=size_bytes)

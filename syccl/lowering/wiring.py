@@ -38,9 +38,9 @@ class Wiring:
         Whether whole connections that are forwarded share a block.
     copy_blocks
         Blocks for local copies of a rank's own chunks.
-    most_rows
-        Connections with more rows than this for each of their channels get more channels; 0 for no such limit. Not for
-        split or fused wirings.
+    own
+        Rank, peer and channels of every connection, seen from its sender, where they differ. Not for split or fused
+        wirings. Empty: all have ``channels``.
     paired
         Whether a block both sends to one rank and receives from one, as there are too many connections for blocks of
         their own.
@@ -52,17 +52,20 @@ class Wiring:
     run
         Rows of a connection that one channel gets before the next one does, where it has many: chunks that lie beside
         each other can then travel in one step.
+    urgent
+        Whether blocks do first what most is still to come after; else what the schedule has first.
     """
 
     channels: int = 2
     split: bool = False
     fuse: bool = False
     copy_blocks: int = 1
-    most_rows: int = 0
+    own: tuple[tuple[int, int, int], ...] = ()
     paired: bool = False
     groups: int = 1
     lanes: tuple[int, ...] = ()
     run: int = 1
+    urgent: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,7 @@ def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: 
     halves = [wiring.split and not reduce for reduce in schedule.transfers.reduce.tolist()]
     connections = list(zip(ends[0], ends[1], halves, strict=True))
     seen: dict[tuple[int, int, bool], int] = defaultdict(int)
-    rows = Counter(zip(ends[0], ends[1], strict=True)) if wiring.most_rows else Counter()
+    own = {(rank, peer): count for rank, peer, count in wiring.own}
     dealt = Counter(connections)
     group = _groups(ends, wiring.groups)
     channel = []
@@ -126,9 +129,9 @@ def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: 
             run = min(wiring.run, dealt[connection] // (_TURNS * wiring.channels))
             turn = seen[connection] // max(1, run)
             seen[connection] += 1
-        needed = -(-rows[connection[:2]] // max(1, wiring.most_rows))
         first = group[connection[:2]] * wiring.channels
-        channel.append(first + turn % max(wiring.channels, needed) + (wiring.channels if connection[2] else 0))
+        second = wiring.channels if connection[2] else 0
+        channel.append(first + turn % own.get(connection[:2], wiring.channels) + second)
     return channel
 
 

@@ -38,7 +38,7 @@ _SOLVED_COUNTS, _HOPELESS = 2, 1.5
 _COMBINED_COUNTS = 2
 _LARGEST_POOL = 150
 _LARGEST_COMBINATION = 256
-_SHAPES = (Shape(), Shape(relays=3), Shape(wave="star"))
+_SHAPES = (Shape(), Shape(by_turns=True), Shape(relays=3), Shape(wave="star"))
 
 
 def routed_plans(problem: Problem) -> Iterable[Plan]:
@@ -102,7 +102,9 @@ def _routed_counts(problem: Problem) -> list[int]:
 
 
 def _is_worth(problem: Problem, ground: Ground, count: int, shape: Shape) -> bool:
-    """Return whether a shape of trees can matter: relays for long chains of sums, stars for few pieces."""
+    """Return whether a shape of trees can matter: turns and relays for long chains of sums, stars for few pieces."""
+    if shape.by_turns:
+        return problem.wants_many_rows and problem.sums_everywhere and problem.joins_servers and all(ground.is_star)
     if shape.relays:
         if problem.most_hops is None:
             return False

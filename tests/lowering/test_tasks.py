@@ -102,12 +102,11 @@ def test_rows_of_a_connection_are_dealt_over_the_channels() -> None:
     assert ends.sender_channel == ends.receiver_channel
 
 
-@pytest.mark.parametrize(("most_rows", "channels"), [(0, 1), (9, 1), (8, 1), (7, 2), (3, 3), (1, 8)])
-def test_long_connections_get_more_channels(most_rows: int, channels: int) -> None:
-    ends = ends_of(chain_broadcast(3, 8), Wiring(1, most_rows=most_rows))
-    assert set(ends.sender_channel) == set(range(channels))
-    rows = Counter(zip(ends.sender, ends.sender_peer, ends.sender_channel, strict=True))
-    assert max(rows.values()) <= (most_rows or 8)
+@pytest.mark.parametrize("channels", [1, 2, 3, 8])
+def test_a_connection_may_have_channels_of_its_own_number(channels: int) -> None:
+    ends = ends_of(chain_broadcast(3, 8), Wiring(1, own=((0, 1, channels), (1, 2, 2))))
+    used = {rank: [c for r, c in zip(ends.sender, ends.sender_channel, strict=True) if r == rank] for rank in (0, 1)}
+    assert used == {0: [i % channels for i in range(8)], 1: [0, 1] * 4}
     assert ends.sender_channel == ends.receiver_channel
 
 
