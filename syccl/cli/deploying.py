@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from syccl.cli.connections import addresses_of, connection_options
 from syccl.errors import InputError
 from syccl.units import clipped
 
@@ -27,29 +28,8 @@ Command = Callable[..., Any]
 def deploy_options(command: Command) -> Command:
     """Add ``--deploy`` and the options that say what it writes."""
     for option in (
-        click.option(
-            "--addresses",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="With --deploy: CSV of NIC,ADDRESS. Default: 10.0.0.1 and on, in the order of NICs.",
-        ),
-        click.option(
-            "--hash",
-            "hash_name",
-            type=click.Choice(["crc32", "crc16", "xor"]),
-            default="crc32",
-            show_default=True,
-            help="With --deploy: how switches hash five-tuples, for source ports.",
-        ),
+        connection_options("With --deploy"),
         click.option("--force", is_flag=True, help="Replace what --deploy wrote before."),
-        click.option(
-            "--qps",
-            type=int,
-            default=1,
-            show_default=True,
-            metavar="N",
-            help="With --deploy: queue pairs of a connection, 1 to 128.",
-        ),
         click.option(
             "--dscp",
             metavar="LIST",
@@ -72,7 +52,7 @@ class Deployment:
 
     folder: Folder
     marks: tuple[Mark, ...]
-    qps: int
+    queue_pairs: int
     hashing: Hashing
     addresses: Path | None
     force: bool
@@ -83,7 +63,7 @@ class Deployment:
         from syccl.traffic.policies import chooses_paths
 
         texts = {
-            f"{FILES}/{job.name}.env": environment(job.name, self.marks[level], self.qps)
+            f"{FILES}/{job.name}.env": environment(job.name, self.marks[level], self.queue_pairs)
             for job, level in zip(mix.jobs, decision.levels, strict=True)
         }
         listed: list[dict[str, object]] = [
@@ -99,18 +79,14 @@ class Deployment:
         self.folder.write(iter(texts.items()), json.dumps(index, indent=1) + "\n", force=self.force)
 
     def _paths(self, mix: Mix, decision: Decision, sends: Sequence[Sends]) -> str:
-        from syccl.cli.files import read_text
         from syccl.report.paths import paths_file
         from syccl.report.synthesis import to_json
         from syccl.traffic.c4p import ways_of
-        from syccl.traffic.c4p.addresses import default_addresses, read_addresses
         from syccl.traffic.c4p.ports import source_ports
         from syccl.traffic.deploy import chosen_paths
 
-        known = default_addresses(mix.topology)
-        if self.addresses is not None:
-            known = read_addresses(read_text(self.addresses), source=str(self.addresses), topology=mix.topology)
-        paths = chosen_paths(mix, decision, sends, qps=self.qps)
+        known = addresses_of(mix.topology, self.addresses)
+        paths = chosen_paths(mix, decision, sends, queue_pairs=self.queue_pairs)
         ports = source_ports(paths, ways_of(mix.topology, paths.connections), self.hashing, known)
         return to_json(paths_file(paths, ports, self.hashing, known)) + "\n"
 
@@ -128,21 +104,19 @@ def read_deployment(levels: tuple[int, int], seed: int, options: dict[str, Any])
     Raises
     ------
     InputError
-        When ``--dscp`` is no list of DSCPs, one for each level, ``--qps`` is not what NCCL takes, or the folder cannot
-        be written.
+        When ``--dscp`` is no list of DSCPs, one for each level, or the folder cannot be written.
     """
     from syccl.cli.folder import Folder
     from syccl.traffic.c4p.hashing import Hashing
-    from syccl.traffic.deploy import check_qps, marks
+    from syccl.traffic.deploy import marks
 
-    check_qps(options["qps"])
     found = marks(*levels, None if options["dscp"] is None else _numbers(options["dscp"]))
     if options["deploy"] is None:
         return None
     folder = Folder(options["deploy"], index=INDEX, files=FILES, entries="files")
     folder.check(force=options["force"])
     hashing = Hashing(options["hash_name"], seed)
-    return Deployment(folder, found, options["qps"], hashing, options["addresses"], options["force"])
+    return Deployment(folder, found, options["queue_pairs"], hashing, options["addresses"], options["force"])
 
 
 def _numbers(text: str) -> list[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from syccl.cli.common import DEFAULT_SIZE, halve_option, json_option, show, topo_option
+from syccl.cli.connections import addresses_of, connection_options
 from syccl.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,13 +29,14 @@ _PLAN_STARTS = ("<", "{")
     metavar="BYTES",
     help=f"Size of the collective, for a program or schedule. A jobs file states sizes. Default: {DEFAULT_SIZE}.",
 )
+@connection_options()
 @click.option(
-    "--queue-pairs",
-    type=click.IntRange(1, 128),
-    default=1,
+    "--seed",
+    type=int,
+    default=0,
     show_default=True,
     metavar="N",
-    help="Queue pairs that share the bytes of a connection (NCCL_IB_QPS_PER_CONNECTION).",
+    help="Seed of the hash, from which each switch's own follows.",
 )
 @click.option(
     "--most-parts",
@@ -58,28 +60,6 @@ _PLAN_STARTS = ("<", "{")
     show_default=True,
     metavar="K",
     help="Paths over which packets are sprayed, where that is compared.",
-)
-@click.option(
-    "--hash",
-    "hash_name",
-    type=click.Choice(["crc32", "crc16", "xor"]),
-    default="crc32",
-    show_default=True,
-    help="How switches hash five-tuples; for source ports, and for what hashing is compared with.",
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of the hash, from which each switch's own follows.",
-)
-@click.option(
-    "--addresses",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="CSV of NIC,ADDRESS for source ports. Default: 10.0.0.1 and on, in the order of NICs.",
 )
 @click.option(
     "-o",
@@ -110,27 +90,24 @@ def command(  # noqa: PLR0913  one parameter an option
     """Plan the paths of all connections of FILE: a jobs file, a program (XML) or a schedule (JSON).
 
     Connections share the ports of their NICs, the uplinks of leaves and the spines evenly, whatever failed. Told is how
-    busy the busiest link is, beside what no choice of paths can beat, what hashing (ECMP) and what packet spray give.
+    busy the busiest link is, beside what no choice of paths can beat, what hashing by --hash (ECMP) and what packet
+    spray give.
 
     For example: syccl paths examples/jobs.yaml --topo fabric.yaml --queue-pairs 2 -o paths.json
     """
-    from syccl.cli.files import read_text
     from syccl.cli.outputs import checked_output, write_all
     from syccl.report.paths import Study, paths_file, paths_record, paths_table, replan_table
     from syccl.report.synthesis import to_json
     from syccl.topology.catalog import find_topology
     from syccl.topology.damage import degraded
     from syccl.traffic.c4p import plan_paths, replan, ways_of
-    from syccl.traffic.c4p.addresses import default_addresses, read_addresses
     from syccl.traffic.c4p.hashing import Hashing, hashed_pieces
     from syccl.traffic.c4p.ports import source_ports
 
     if output is not None:
         checked_output(output, suffixes=_JSON, force=force)
     topology = degraded(find_topology(topo), halved=halve)
-    known = default_addresses(topology)
-    if addresses is not None:
-        known = read_addresses(read_text(addresses), source=str(addresses), topology=topology)
+    known = addresses_of(topology, addresses)
     connections = _connections(file, topology, size, queue_pairs)
     ways = ways_of(topology, connections)
     plan = plan_paths(topology, connections, ways, most_parts=most_parts)

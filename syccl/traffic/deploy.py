@@ -14,8 +14,6 @@ from syccl.traffic.policies import Decision, Mix
 PRIORITIES = 8
 """Priorities of IEEE 802.1Q, of which switches serve 7 first."""
 DSCPS = 64
-MOST_QPS = 128
-"""Largest ``NCCL_IB_QPS_PER_CONNECTION``."""
 
 NCCL = "NCCL 2.23 or later, as the file that NCCL_CONF_FILE names; any NCCL from 2.10, as the job's environment"
 SWITCHES = "a person or tool that configures NICs and switches, such as mlnx_qos (MLNX_EN 23.10 or later)"
@@ -76,26 +74,13 @@ def marks(usable: int, reserved: int, dscps: Sequence[int] | None) -> tuple[Mark
     )
 
 
-def check_qps(qps: int) -> None:
-    """Check a number of queue pairs of a connection.
-
-    Raises
-    ------
-    InputError
-        When NCCL does not take it.
-    """
-    if not 1 <= qps <= MOST_QPS:
-        msg = f"--qps {qps}: NCCL takes 1 to {MOST_QPS} queue pairs for a connection"
-        raise InputError(msg)
-
-
-def environment(name: str, mark: Mark, qps: int) -> str:
-    """Return the variables of a job with ``qps`` queue pairs for each connection, ``KEY=VALUE`` in lines."""
+def environment(name: str, mark: Mark, queue_pairs: int) -> str:
+    """Return the variables of a job with so many queue pairs for each connection, ``KEY=VALUE`` in lines."""
     return (
         f"# Job {name}, level {mark.level}\n"
         f"NCCL_IB_TC={mark.traffic_class}\n"
         f"NCCL_IB_SL={mark.service_level}\n"
-        f"NCCL_IB_QPS_PER_CONNECTION={qps}\n"
+        f"NCCL_IB_QPS_PER_CONNECTION={queue_pairs}\n"
     )
 
 
@@ -108,21 +93,21 @@ def priority_table(found: Sequence[Mark]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def chosen_paths(mix: Mix, decision: Decision, sends: Sequence[Sends], *, qps: int) -> Paths:
+def chosen_paths(mix: Mix, decision: Decision, sends: Sequence[Sends], *, queue_pairs: int) -> Paths:
     """Return all connections that leave a server on the paths that a policy chose for their flows.
 
     Parameters
     ----------
     sends
         What each job's connections carry (see ``connections_of``).
-    qps
+    queue_pairs
         Queue pairs of a connection, all on one path.
     """
     connections: list[Connection] = []
     pieces = []
     for job, flows, choice, mine in zip(mix.jobs, mix.flows, decision.choice, sends, strict=True):
         links = {(flow.src, flow.dst): flow.candidates[at].links for flow, at in zip(flows, choice, strict=True)}
-        for each in connections_of(mix.topology, job.name, job.ranks, mine, queue_pairs=qps):
+        for each in connections_of(mix.topology, job.name, job.ranks, mine, queue_pairs=queue_pairs):
             pieces.append(Piece(len(connections), 0, 1, each.size_bytes, links[each.src, each.dst]))
             connections.append(each)
     return Paths(mix.topology, tuple(connections), tuple(pieces))

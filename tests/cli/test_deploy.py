@@ -27,7 +27,7 @@ def variables(path: Path) -> dict[str, int]:
 
 
 def test_files_agree_with_the_plan(capsys: Capsys, tmp_path: Path) -> None:
-    args = (*ARGS, "--policy", "crux", "--levels", "4", "--reserved", "1", "--qps", "4", "--json")
+    args = (*ARGS, "--policy", "crux", "--levels", "4", "--reserved", "1", "--queue-pairs", "4", "--json")
     result = run(capsys, *args, "--deploy", str(tmp_path / "out"))
     assert (result.code, result.err) == (0, "")
     files = tmp_path / "out" / "deploy"
@@ -101,8 +101,6 @@ def test_only_what_was_written_before_is_replaced(capsys: Capsys, tmp_path: Path
         (("--dscp", "46,34"), "--dscp: 2 values for 8 levels"),
         (("--dscp", "ef", "--levels", "1"), "--dscp: 'ef' is no DSCP"),
         (("--dscp", "-1", "--levels", "1"), "--dscp: '-1' is no DSCP"),
-        (("--qps", "0"), "--qps 0: NCCL takes 1 to 128"),
-        (("--qps", "129"), "--qps 129: NCCL takes 1 to 128"),
         (("--policy", "all"), "--deploy takes one policy"),
         (("--policy", "crux", "--addresses", "none.csv"), "none.csv: cannot be read"),
     ],
