@@ -12,7 +12,7 @@ from syccl.topology.routes import Route, nth_route, path_set, route_layers
 from syccl.traffic.pairs import Pairs
 
 MOST_ROUTES = 256
-"""Most equal routes that a flow chooses among; where there are more, these are spread over all."""
+"""Most equal routes that a flow or a connection chooses among; where there are more, these are spread over all."""
 
 
 class Flow(NamedTuple):

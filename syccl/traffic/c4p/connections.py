@@ -10,10 +10,8 @@ from typing import NamedTuple
 from syccl.errors import InputError
 from syccl.topology import Kind, Topology
 from syccl.topology.routes import Route, nth_route, route_layers, route_of
+from syccl.traffic.flows import MOST_ROUTES
 from syccl.traffic.pairs import Sends
-
-MOST_ROUTES = 256
-"""Most routes that a connection chooses among; where there are more, these are spread over all."""
 
 
 class Connection(NamedTuple):
