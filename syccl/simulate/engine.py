@@ -22,6 +22,7 @@ served per flow and a heap of the readings at which flows end.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from heapq import heappop, heappush
 
 from syccl.simulate.fair_share import FairShare
@@ -32,7 +33,7 @@ _TOLERANCE = 1 + 1e-9
 _FEMTOSECOND = 1e-15
 
 
-class Engine:
+class Engine(ABC):
     """Flows, messages and timers; subclasses decide what starts when.
 
     Events carry codes: ``task`` for an end, ``task + tasks`` for the first slice of the task's message,
@@ -72,16 +73,17 @@ class Engine:
         self._timers: list[tuple[float, int]] = []
         self._ends: list[tuple[float, int, int]] = []
 
+    @abstractmethod
     def dispatch(self) -> None:
         """Start what can start after a batch of events."""
 
+    @abstractmethod
     def finished(self, task: int) -> None:
         """Do what a task's end makes possible."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slice_arrived(self, task: int) -> None:
         """Do what the arrival of the first slice of a task's message makes possible."""
-        raise NotImplementedError
 
     def run(self) -> None:
         """Process events until none is left."""
@@ -291,6 +293,9 @@ class _StaticEngine(Engine):
         for task, count in enumerate(self.missing):
             if count == 0:
                 self.launch(task)
+
+    def dispatch(self) -> None:
+        """Leave it: what can start began as soon as the last thing that it waited for was over."""
 
     def finished(self, task: int) -> None:
         missing = self.missing
