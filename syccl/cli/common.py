@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import sys
@@ -111,9 +110,14 @@ class Seconds(click.FloatRange):
         """Return seconds."""
         from syccl.units import parse_time
 
-        with contextlib.suppress(InputError):
-            return float(super().convert(parse_time(value), param, ctx))
-        return float(super().convert(value, param, ctx))
+        try:
+            seconds = float(value)
+        except ValueError:
+            try:
+                seconds = parse_time(value)
+            except InputError as error:
+                self.fail(str(error), param, ctx)
+        return float(super().convert(seconds, param, ctx))
 
 
 def search_options(at_limit: str) -> Callable[[Command], Command]:

@@ -193,9 +193,21 @@ def test_a_time_limit_may_state_its_unit(capsys: Capsys, pipeline: Pipeline) -> 
     for text, seconds in (("1.5", 1.5), ("1.5s", 1.5), ("300ms", 0.3), ("2min", 120.0)):
         assert synth(capsys, "--time-limit", text, "--force").code == 0
         assert pipeline.calls[-1][2].time_limit_s == pytest.approx(seconds)
-    refused = synth(capsys, "--time-limit", "2days")
+
+
+@pytest.mark.parametrize("limit", ["2days", "2 hours", "soon", "-1s", "9999999h", ""])
+def test_a_time_limit_that_is_no_time_is_told_what_is(capsys: Capsys, pipeline: Pipeline, limit: str) -> None:
+    refused = synth(capsys, "--time-limit", limit)
     assert refused.code == 2
-    assert "2days" in refused.err
+    told = f"{limit!r} is no time from 0 s to 1e+08 s; write for example 1.5s, 300ms or 2h"
+    assert told in " ".join(refused.err.split())
+
+
+@pytest.mark.parametrize("limit", ["0", "0s", "-1"])
+def test_a_time_limit_out_of_range_is_told_the_range(capsys: Capsys, pipeline: Pipeline, limit: str) -> None:
+    refused = synth(capsys, "--time-limit", limit)
+    assert refused.code == 2
+    assert "is not in the range x>0" in refused.err
 
 
 def test_an_error_in_the_pipeline_leaves_no_file(capsys: Capsys, pipeline: Pipeline, tmp_path: Path) -> None:
