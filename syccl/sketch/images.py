@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 _PASSES = 3
 _STEEP, _IDLE = 20.0, 1e-3
 """How fast prices of links rise towards the fullest one, and the price of an idle link as a share of that."""
-_LEAST_LOAD = 1.0
-"""Bytes over the slowest orbit of links that are taken for a full one while there is less."""
+_DIGITS = 9
+"""Decimals of loads over that of one byte on the slowest link; what differs less is the same load."""
 
 
 def folded(ways: Ways, group: Group) -> Ways:
@@ -83,6 +83,7 @@ def balanced(ways: Ways, parents: Longs, group: Group, each: int) -> tuple[Longs
     """
     copies = [images(tree, group) for tree in parents]
     added = [np.array([_load(ways, copy) for copy in of_tree]) for of_tree in copies]
+    slowest = float(ways.seconds_per_byte.max())
     load = np.zeros(len(ways.seconds_per_byte))
     chosen: list[Longs] = []
     left = [list(range(len(of_tree))) for of_tree in copies]
@@ -90,9 +91,8 @@ def balanced(ways: Ways, parents: Longs, group: Group, each: int) -> tuple[Longs
         for tree, rest in enumerate(left):
             if rest:
                 after = load + added[tree][rest]
-                best = min(
-                    range(len(rest)), key=lambda i: (round(float(after[i].max()), 15), float((after[i] ** 2).sum()))
-                )
+                fullest = np.round(after.max(axis=1) / slowest, _DIGITS)
+                best = min(range(len(rest)), key=lambda i: (float(fullest[i]), float((after[i] ** 2).sum())))
                 load = after[best]
                 chosen.append(copies[tree][rest.pop(best)])
     return np.array(chosen), float(load.max())
@@ -117,12 +117,13 @@ def spread_paths(ways: Ways, root: int, group: Group, copies: int) -> list[tuple
     whole = folded(ways, group)
     absent = np.where(np.isfinite(ways.latency_s), 0.0, np.inf)
     load = np.zeros(len(whole.seconds_per_byte))
+    slowest = float(whole.seconds_per_byte.max())
     targets = [orbit for orbit in group.rank_orbits if root not in orbit] * copies
     paths: list[tuple[int, ...]] = [() for _ in targets]
     for _ in range(_PASSES):
         for i, orbit in enumerate(targets):
             load -= _path_load(whole, paths[i]) * len(orbit)
-            fullest = max(float(load.max()), _LEAST_LOAD * float(whole.seconds_per_byte.max()))
+            fullest = max(float(load.max()), slowest)
             prices = whole.seconds_per_byte * (np.exp(_STEEP * (load / fullest - 1.0)) + _IDLE)
             into = float((prices[whole.links[:, orbit[0]]].sum(axis=1) + absent[:, orbit[0]]).min())
 
