@@ -54,7 +54,8 @@ def of_traffic(row: Row, ratio: float) -> object:
         return {**counts, **dict.fromkeys(names, 1.0), "planned_s": max(1.0, ratio - 0.02)}
     if row.measure == "diagnosed":
         missed = round(10 * (ratio - 1))
-        return {kind: {"right": 100 - missed, "nothing": missed} for kind in KINDS}
+        found = {kind: {kind: [100 - missed, 0], "several faults": [0, missed]} for kind in KINDS[:-1]}
+        return {**found, "healthy": {"nothing": [100 - missed, 0], "node": [0, missed]}}
     if row.measure == "halving":
         times = dict.fromkeys(map(str, args["sizes"]), 100.0)
         names = ("plain", "hdrm", "ring", "bound")
@@ -193,3 +194,24 @@ def test_optimum_is_the_published_one_or_ours() -> None:
     assert bench.optimum("T4_mesh4x4", "reducescatter", value) == pytest.approx(2**30 / 100e3)
     value["tree_bound_us"] = 125.0
     assert bench.optimum("T4_mesh4x4", "allreduce", value) == pytest.approx(2**30 / 125e3)
+
+
+def test_diagnoses_are_counted_by_what_was_slow_and_what_was_named(tmp_path: Path) -> None:
+    part, state = PARTS["diagnosis"], State(tmp_path, lambda _: "v")
+    either, one, no = "tx side or rx side", "several faults", "nothing"
+    ring = {"tx side": {either: [17, 2], one: [0, 1]}, "healthy": {no: [20, 0]}}
+    for case in part.cases(True):
+        value = ring if case[0] == "ring" else {"healthy": {no: [1, 0], "link": [0, 1]}}
+        state.put(part.rows(case)[0], Result(value, "", 1.0, 1.0, 50.0))
+    tables = tables_of(part, state, quick=True)[0]
+    assert [table.title for table in tables] == ["ring", "alltoall"]
+    assert tables[0].header == ["slow part", "cases", "right %", f"named: {either}", f"named: {one}", f"named: {no}"]
+    assert tables[0].rows == [
+        ["tx side", "20", "85.00", "17 + 2 wrong", "0 + 1 wrong", "0"],
+        ["healthy", "20", "100.00", "0", "0", "20"],
+    ]
+    assert tables[1].rows == [["healthy", "2", "50.00", "1", "0 + 1 wrong"]]
+    assert [str(target) for table in tables for target in table.missed] == [
+        "ring, tx side: share wrong: 0.15, target at most 0.02",
+        "alltoall, healthy: share false alarms: 0.5, target at most 0.01",
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from syccl.topology.catalog import load_topology
 from syccl.topology.elements import element_of
 from syccl.traffic.c4d import Fault, Suspect, diagnose
 from syccl.traffic.c4d.routes import flat
+from syccl.traffic.c4d.suspects import KINDS as SUSPECT_KINDS
 from syccl.traffic.c4d.synthetic import fair_rates, measured
 from syccl.traffic.outcome import servers_of
 from syccl.traffic.pairs import direct_sends, ring_sends
@@ -20,20 +21,30 @@ from syccl.traffic.pairs import direct_sends, ring_sends
 CLUSTER = "h800x512"
 SLOWNESS, NOISE, WINDOWS = 2.0, 0.1, 5
 KINDS = ("link", "tx side", "rx side", "node", "leaf pair", "healthy")
-SEVERAL, NOTHING, TOO_MUCH = "several", "nothing", "more than needed"
+SEVERAL, NOTHING = "several faults", "nothing"
 
 
-def diagnosed(pattern: str, first: int, count: int) -> dict[str, dict[str, int]]:
-    """For each kind of fault, how often what was named; ``right`` where that is the fault, as small as can be."""
-    case = _Case(pattern)
-    found: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+def diagnosed(pattern: str, first: int, count: int) -> dict[str, dict[str, list[int]]]:
+    """For each kind of fault and for what was named, how often that was right, and how often it was not."""
+    case = Connections(pattern)
+    found: dict[str, dict[str, list[int]]] = {kind: {} for kind in KINDS}
     for seed in range(first, first + count):
         for at, kind in enumerate(KINDS):
-            found[kind][case.judged(kind, seed * len(KINDS) + at)] += 1
+            truth, faults = case.told(kind, seed * len(KINDS) + at)
+            counts = found[kind].setdefault(named(faults), [0, 0])
+            counts[0 if case.is_right(truth, faults) else 1] += 1
     return {kind: dict(sorted(counts.items())) for kind, counts in found.items()}
 
 
-class _Case:
+def named(faults: Sequence[Fault]) -> str:
+    """Return what faults are said to be: the kinds of all suspects where it is one fault."""
+    if len(faults) != 1:
+        return SEVERAL if faults else NOTHING
+    kinds = {suspect.kind for suspect in faults[0].suspects}
+    return " or ".join(sorted(kinds, key=SUSPECT_KINDS.index))
+
+
+class Connections:
     """The connections of a ring or an alltoall."""
 
     def __init__(self, pattern: str) -> None:
@@ -47,8 +58,8 @@ class _Case:
         self.links = [routes_from(self.topology, src)[dst].links for src, dst, _ in self.ends]
         self.routes = flat(self.links)
 
-    def judged(self, kind: str, seed: int) -> str:
-        """Return ``right``, or what was named instead."""
+    def told(self, kind: str, seed: int) -> tuple[Suspect, tuple[Fault, ...]]:
+        """Return a fault of some kind that is drawn at random, and what is found at fault."""
         chance = random.Random(seed)
         truth = _fault(kind, chance)
         cells = self.through(truth)
@@ -57,18 +68,14 @@ class _Case:
         if kind == "leaf pair":
             rates[cells] /= SLOWNESS
         made = measured(self.ends, rates, noise=NOISE, windows=WINDOWS, seed=seed)
-        return self.verdict(truth, diagnose(self.topology, [made]).faults)
+        return truth, diagnose(self.topology, [made]).faults
 
-    def verdict(self, truth: Suspect, faults: tuple[Fault, ...]) -> str:
-        if truth.kind == "healthy":
-            return "right" if not faults else "something"
-        if len(faults) != 1:
-            return SEVERAL if faults else NOTHING
-        suspects = faults[0].suspects
-        if truth not in suspects:
-            return suspects[0].kind
-        cells = self.through(truth)
-        return "right" if all(np.array_equal(self.through(each), cells) for each in suspects) else TOO_MUCH
+    def is_right(self, truth: Suspect, faults: tuple[Fault, ...]) -> bool:
+        """Whether one fault is found, suspects hold the truth and are no more than connections tell apart."""
+        if truth.kind == "healthy" or len(faults) != 1:
+            return truth.kind == "healthy" and not faults
+        cells, suspects = self.through(truth), faults[0].suspects
+        return truth in suspects and all(np.array_equal(self.through(each), cells) for each in suspects)
 
     def through(self, suspect: Suspect) -> Any:
         """The connections through something, by its parts or its name and the routes alone."""

@@ -29,37 +29,44 @@ def _rows(case: Case) -> list[Row]:
 
 
 def _tables(measured: Sequence[Measured]) -> list[Table]:
-    made = []
-    for pattern in PATTERNS:
-        mine = [one for one in measured if one.case[0] == pattern]
-        made.append(_confusion(pattern, mine))
+    made = [_confusion(pattern, [one for one in measured if one.case[0] == pattern]) for pattern in PATTERNS]
+    made[-1].notes += [
+        f"{CLUSTER}, {SLOWNESS:g} times slower, {NOISE:.0%} noise, {WINDOWS} windows; named: kinds of all suspects of "
+        "the one fault that was found",
+        "right: one fault, whose suspects hold the slow part and are no more than the connections tell apart; wrong: "
+        "anything else, another part of the same kind too",
+    ]
     return made
 
 
 def _confusion(pattern: str, measured: Sequence[Measured]) -> Table:
-    """A row for each kind of fault: how often it was named rightly, and what was named instead."""
-    total: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    """A row for each kind of fault, a column for everything that was named."""
+    right: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    wrong: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     for one in measured:
         for value in (value for value in one.values if value is not None):
             for kind, counts in value.items():
-                total[kind].update(counts)
-    others = sorted({name for counts in total.values() for name in counts} - {"right"})
-    table = Table(["slow part", "cases", "right %", *(f"named: {name}" for name in others)], title=pattern)
+                for name, (good, bad) in counts.items():
+                    right[kind][name] += good
+                    wrong[kind][name] += bad
+    names = list(dict.fromkeys(name for kind in KINDS for name in right[kind]))
+    table = Table(["slow part", "cases", "right %", *(f"named: {name}" for name in names)], title=pattern)
     for one in measured:
         table.failures += one.failures(f"{pattern} from {one.case[1]}")
-    for kind, counts in total.items():
-        cases = counts.total()
+    for kind in KINDS:
+        cases = right[kind].total() + wrong[kind].total()
         if cases:
-            wrong = 1 - counts["right"] / cases
+            share = wrong[kind].total() / cases
             what = "false alarms" if kind == "healthy" else "wrong"
             limit = MOST_ALARMS if kind == "healthy" else MOST_WRONG
-            table.targets.append(Target(f"{pattern}, {kind}: share {what}", wrong, limit))
-            table.rows.append([kind, str(cases), f"{100 - 100 * wrong:.2f}", *(str(counts[name]) for name in others)])
-    table.notes.append(
-        f"{pattern} on {CLUSTER}: {SLOWNESS:g} times slower, {NOISE:.0%} noise, {WINDOWS} windows; right: one fault, "
-        "whose suspects hold it and are no more than the connections tell apart"
-    )
+            table.targets.append(Target(f"{pattern}, {kind}: share {what}", share, limit))
+            cells = [_cell(right[kind][name], wrong[kind][name]) for name in names]
+            table.rows.append([kind, str(cases), f"{100 - 100 * share:.2f}", *cells])
     return table
+
+
+def _cell(right: int, wrong: int) -> str:
+    return f"{right} + {wrong} wrong" if wrong else str(right)
 
 
 PART = Part("diagnosis", _cases, _rows, _tables)
