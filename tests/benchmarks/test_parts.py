@@ -10,7 +10,7 @@ import pytest
 from syccl.traffic.policies import POLICIES
 from tests.quality.measured.diagnosis import KINDS
 from tests.quality.part import Part
-from tests.quality.parts import PARTS, bench, published
+from tests.quality.parts import PARTS, bench, published, unsymmetric
 from tests.quality.rows import Result, Row
 from tests.quality.run import ROOT, tables_of
 from tests.quality.state import State
@@ -215,3 +215,29 @@ def test_diagnoses_are_counted_by_what_was_slow_and_what_was_named(tmp_path: Pat
         "ring, tx side: share wrong: 0.15, target at most 0.02",
         "alltoall, healthy: share false alarms: 0.5, target at most 0.01",
     ]
+
+
+def test_clusters_of_little_symmetry_have_targets_of_their_kind() -> None:
+    kinds: dict[str, list[str]] = {}
+    for name in dict.fromkeys(case[0] for case in PARTS["unsymmetric"].cases(False)):
+        kinds.setdefault(unsymmetric.kind_of(name), []).append(name)
+    assert {kind: sorted(names) for kind, names in kinds.items()} == {
+        "3 servers or more": [
+            *("8+8+4", "8+8+4b", "a100-gpu", "a100-half", "a100-nic", "a100-nvlink", "h800-nic", "odd-10", "odd-12")
+        ],
+        "at most 2 servers": ["7+8", "mixed", "nic25+50", "nvlink-pair", "odd-3", "odd-5", "odd-6", "odd-7"],
+        "cube mesh": ["dgx1-v100"],
+        "5 of a cube mesh": ["cubemesh-5", "dgx1-5"],
+    }
+    assert unsymmetric.program_target("odd-3", "reducescatter", 64 * 2**20) == 1.20
+    assert unsymmetric.program_target("a100-nic", "allreduce", 2**30) == 1.11
+
+
+def test_programs_on_clusters_of_little_symmetry_are_compared_with_their_targets(tmp_path: Path) -> None:
+    part, state = PARTS["unsymmetric"], State(tmp_path, lambda _: "v")
+    filled(part, state, ratio=1.0)
+    (table,), _ = tables_of(part, state, quick=True)
+    at = table.header.index("program / bound")
+    assert table.header[at + 1] == "target"
+    assert [row[at : at + 2] for row in table.rows] == [["**1.100**", "1.05"], ["1.100", "1.10"]]
+    assert "dgx1-5 allgather 64MiB: program / bound: 1.1, target at most 1.05" in map(str, table.missed)
