@@ -27,8 +27,9 @@ from syccl.stitch import stitch
 _CLOSE_ENOUGH = 1.01
 """Of programs within this factor of the fastest, that of fewest chunks wins, then that of the fastest schedule."""
 _LOWERED = 3
-_LOWERED_FOR_LATENCY = 8
-"""Plans that are lowered; more where schedules say little about programs: at sizes where latency counts."""
+_LOWERED_FOR_LATENCY, _LOWERED_OF_ROOT = 8, 4
+"""Plans that are lowered; more where schedules say little about programs: at sizes where latency counts, and of ops
+with a root."""
 _WORK_LOWERED, _LONG, _WAYS_OF_LONG = 1_000_000, 12_000, 2
 """With so many hops times ranks lowered no further plan is; of plans of more hops than the second so many wirings that
 fit are enough. Both keep the seconds down where there is no symmetry."""
@@ -191,9 +192,20 @@ def _contestants(problem: Problem, found: Sequence[Plan]) -> tuple[list[Plan], i
     """
     fitting = [plan for plan in found if _is_short_enough(problem, plan)]
     if not problem.is_short:
-        return sorted(fitting, key=lambda plan: plan.seconds + _last_chunk_s(problem, plan)), _LOWERED
+        found = sorted(fitting, key=lambda plan: plan.seconds + _last_chunk_s(problem, plan))
+        return (_kinds_by_turns(found), _LOWERED_OF_ROOT) if problem.is_rooted else (found, _LOWERED)
     chosen = {id(plan): plan for plan in (*fitting[:2], *_by_chunks(fitting), *fitting[2:])}
     return list(chosen.values()), _LOWERED_FOR_LATENCY
+
+
+def _kinds_by_turns(plans: Sequence[Plan]) -> list[Plan]:
+    """Return the best plan of every kind, then the second best ones and so on, as kinds of trees lower differently."""
+    turn: Counter[str] = Counter()
+    places: list[int] = []
+    for plan in plans:
+        places.append(turn[plan.name])
+        turn[plan.name] += 1
+    return [plans[i] for i in sorted(range(len(plans)), key=lambda i: (places[i], i))]
 
 
 def _last_chunk_s(problem: Problem, plan: Plan) -> float:

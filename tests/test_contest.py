@@ -9,8 +9,10 @@ import pytest
 from syccl.baselines import baseline_lanes
 from syccl.candidates import Candidate
 from syccl.clock import Clock
+from syccl.collective import OPS
 from syccl.contest import Choice, Rules, best_program, best_schedule, challenged
 from syccl.errors import GaveUpError
+from syccl.pipeline import Options, synthesize
 from syccl.planning import Plan, Problem, find_plans
 from syccl.planning.problem import make_plan
 from syccl.program.targets import EXECUTOR, Target
@@ -146,3 +148,19 @@ def test_of_long_plans_the_one_whose_last_sums_are_short_goes_first() -> None:
     assert max(one.chunks for one in lowered) >= max((one.chunks for one in left), default=0)
     assert choice.lowered is not None
     assert choice.lowered.seconds < 1.06 * choice.plan.seconds
+
+
+@pytest.mark.parametrize("op", ["broadcast", "reduce"])
+def test_of_ops_with_a_root_the_best_plan_of_every_kind_is_lowered(op: str) -> None:
+    made = synthesize(two_servers(3), OPS[op], Options(8 << 20, want_program=True))
+    candidates = made.explain["candidates"]
+    assert isinstance(candidates, list)
+    kinds = {one["plan"] for one in candidates}
+    assert len({one["plan"] for one in candidates if one["lowerings"]}) >= min(4, len(kinds)) > 1
+
+
+@pytest.mark.parametrize("op", ["broadcast", "gather"])
+def test_large_programs_with_a_root_are_hardly_slower_than_their_schedules(op: str) -> None:
+    made = synthesize(one_switch(6), OPS[op], Options(64 << 20, want_program=True))
+    assert made.program_time_s is not None
+    assert made.program_time_s <= 1.08 * made.schedule_time_s

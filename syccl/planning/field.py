@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from syccl.planning.problem import MAX_CHUNKS, Plan, Problem
+from syccl.planning.problem import MAX_CHUNKS, ROWS_OF_ROOTED_PROGRAM, Plan, Problem
 from syccl.sketch.ways import Ways
 from syccl.solve.forest import Forest, listed, mirrored, shop_of
 from syccl.solve.timing import Timed
 
-_ROWS_OF_PROGRAM, _ROWS_OF_SHORT_PROGRAM = 2_000, 300
-"""Transfers of the longest plan for a program, of which each is several steps; fewer where latency counts."""
+_ROWS_OF_SHORT_PROGRAM = 300
+"""Transfers of the longest plan for a program where latency counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Field:
         """Return the numbers of pieces that a plan of so many transfers can have, ascending."""
         problem, n = self.problem, self.ways.ranks
         if problem.most_hops is not None:
-            most_rows = min(most_rows, _ROWS_OF_SHORT_PROGRAM if problem.is_short else _ROWS_OF_PROGRAM)
+            most_rows = min(most_rows, _ROWS_OF_SHORT_PROGRAM if problem.is_short else ROWS_OF_ROOTED_PROGRAM)
         counts = [1 << i for i in range(16) if problem.cuts_evenly(1 << i) and 1 << i <= MAX_CHUNKS]
         return [c for c in counts if c * (n - 1) <= most_rows and problem.fits(c)] or [1]
 

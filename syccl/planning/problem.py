@@ -26,13 +26,14 @@ _LATENCY_MATTERS = 50.0
 _PIECES_WANTED = 8
 ROWS_OF_ROUNDS, ROWS_OF_SCHEDULE, ROWS_OF_PROGRAM, ROWS_OF_RANKS = 132_000, 66_000, 33_000, 30_000
 """Hops of the longest plan without much symmetry: of one that uses its trees round after round, of one that is no
-program, of an allreduce that is lowered, and of
-one of which several shapes are lowered, or whose trees are grown rank by rank because some island is no switch."""
+program, of an allreduce that is lowered, and of one of which several shapes are lowered, or whose trees are grown rank
+by rank because some island is no switch."""
 BANDWIDTH_RULES = 20.0
 """Above this many latency bounds a bandwidth bound makes few pieces pointless."""
 _FEW_ROOTS, _VERY_FEW_ROOTS = 8, 2
-_ROWS_OF_PLAN = 6_000
-"""Hops of the longest plan where symmetry makes a few trees do."""
+ROWS_OF_ROOTED_PROGRAM, _ROWS_OF_PLAN = 17_000, 6_000
+"""Hops of the longest plan for a program with one root, whose thread blocks end the later the larger its pieces are;
+and where symmetry makes a few trees do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +160,8 @@ class Problem:
     @cached_property
     def longest_plan(self) -> int:
         """Hops of the longest plan worth making."""
+        if self.is_rooted and self.most_hops is not None:
+            return ROWS_OF_ROOTED_PROGRAM
         if not self.wants_many_rows:
             return _ROWS_OF_PLAN
         if self.most_hops is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from syccl.planning.problem import FEW_PIECES, Plan, Problem, make_plan
+from syccl.planning.problem import FEW_PIECES, ROWS_OF_ROOTED_PROGRAM, Plan, Problem, make_plan
 from syccl.sketch.grow import TreeRouter
 from syccl.sketch.paths import route_paths
 from syccl.sketch.shape import Shape
@@ -56,9 +56,11 @@ def _pairs(problem: Problem) -> Iterable[tuple[int, int]]:
 
 
 def _counts(problem: Problem) -> list[int]:
-    """Return the numbers of pieces to try, largest first; paths from or to one rank need few."""
-    most = FEW_PIECES if problem.is_short or (problem.sends_to_one and problem.is_rooted) else _ROWS_ROUTED
-    counts = [c for c in problem.piece_counts if c <= most and problem.rows(c) <= _ROWS_ROUTED]
+    """Return the numbers of pieces to try, largest first; a schedule's paths from or to one rank need few."""
+    alone = problem.most_hops is None
+    few = problem.is_short or (problem.sends_to_one and problem.is_rooted and alone)
+    rows = _ROWS_ROUTED if alone else ROWS_OF_ROOTED_PROGRAM
+    counts = [c for c in problem.piece_counts if (not few or c <= FEW_PIECES) and problem.rows(c) <= rows]
     return counts[::-1][:_COUNTS] or [1]
 
 
