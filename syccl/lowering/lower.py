@@ -40,7 +40,7 @@ that leaves few enough blocks is taken."""
 _FEW_COPIES = 4
 """Largest symmetry order for which more is tried: its ranks are unlike, so that a good order is harder to find."""
 _RUN = 8
-"""Rows that a channel is given in a row where steps cost time, so that more of them travel in one step."""
+"""Rows that a channel is given in a row, so that more of them travel in one step, where steps cost time or are many."""
 _SHORT_S = 30e-6
 """Below this time more channels are tried: few messages fit into a connection, so waiting for slots counts."""
 _COPY_SHARE = 0.5
@@ -165,7 +165,7 @@ def wirings(
         shares = divided(work, load, limits, most_rows=most_rows, room=room)
         follow = [replace(by_rows, own=shares, urgent=True), replace(by_rows, urgent=True)]
     if math.ceil(longest) > most:
-        return (*follow, by_rows)
+        return (*follow, by_rows, replace(by_rows, run=_RUN, urgent=True))
     base = 1 << (needed - 1).bit_length()
     if about_s < _SHORT_S:
         numbers = sorted({min(n, most) for n in (needed, base, 2 * base, 4 * base)})

@@ -123,15 +123,16 @@ def _channels(schedule: Schedule, wiring: Wiring, ends: list[list[int]], orbit: 
     group = _groups(ends, wiring.groups)
     channel = []
     for row, connection in enumerate(connections):
+        channels = own.get(connection[:2], wiring.channels)
         if wiring.fuse:
             turn = number[orbit[row]]
         else:
-            run = min(wiring.run, dealt[connection] // (_TURNS * wiring.channels))
+            run = min(wiring.run, dealt[connection] // (_TURNS * channels))
             turn = seen[connection] // max(1, run)
             seen[connection] += 1
         first = group[connection[:2]] * wiring.channels
         second = wiring.channels if connection[2] else 0
-        channel.append(first + turn % own.get(connection[:2], wiring.channels) + second)
+        channel.append(first + turn % channels + second)
     return channel
 
 
