@@ -11,7 +11,8 @@ from syccl.sketch.paths import route_paths
 from syccl.sketch.shape import Shape
 from syccl.sketch.structure import route_root
 
-_ROWS_ROUTED = 3_000
+_ROWS_ROUTED, _ROWS_OF_PATHS = 3_000, 4_000
+"""Hops of the longest plan that is no program, and of one of paths that is one."""
 _COUNTS = 2
 _SHAPES = tuple(Shape(wave=wave, relays=relays) for wave in ("binomial", "chain", "star") for relays in (0, 1))
 """One relay: an entry passes the piece on once, and the relay serves the others (scatter, then allgather)."""
@@ -58,8 +59,9 @@ def _pairs(problem: Problem) -> Iterable[tuple[int, int]]:
 def _counts(problem: Problem) -> list[int]:
     """Return the numbers of pieces to try, largest first; a schedule's paths from or to one rank need few."""
     alone = problem.most_hops is None
-    few = problem.is_short or (problem.sends_to_one and problem.is_rooted and alone)
-    rows = _ROWS_ROUTED if alone else ROWS_OF_ROOTED_PROGRAM
+    paths = problem.sends_to_one and problem.is_rooted
+    few = problem.is_short or (paths and alone)
+    rows = _ROWS_ROUTED if alone else (_ROWS_OF_PATHS if paths else ROWS_OF_ROOTED_PROGRAM)
     counts = [c for c in problem.piece_counts if (not few or c <= FEW_PIECES) and problem.rows(c) <= rows]
     return counts[::-1][:_COUNTS] or [1]
 
